@@ -203,7 +203,7 @@ std::vector<std::filesystem::path> each_once(std::span<const std::filesystem::pa
 }
 
 MeasurementFiles read_measurement_files(const Reader& reader, std::span<const std::filesystem::path> files,
-                                        const TargetOf& target_of) {
+                                        const TargetOf& target_of, Repeats repeats) {
   MeasurementFiles read;
   const std::vector<std::filesystem::path> once = each_once(files, read.unreadable);
   for (const std::filesystem::path& file : once) {
@@ -222,7 +222,7 @@ MeasurementFiles read_measurement_files(const Reader& reader, std::span<const st
     }
   }
   tell_waits_of_ranks(read.readings);
-  refuse_repeated_files(read.readings);
+  if (repeats == Repeats::refused) refuse_repeated_files(read.readings);
   return read;
 }
 

@@ -30,11 +30,12 @@ void require_files(std::span<const std::filesystem::path> files);
 std::vector<std::filesystem::path> each_once(std::span<const std::filesystem::path> files,
                                              std::vector<sim::Fault>& twice);
 
-// Reads and screens all files, each once. Measurements of another machine, rows out of order and files that repeat
-// others become faults of their readings. `target_of` returns the machine that a reading is for.
+// Reads and screens all files, each once. Measurements of another machine, rows out of order and, unless they count,
+// files that repeat others become faults of their readings. `target_of` returns the machine that a reading is for.
 using TargetOf = std::function<ScreenedFor(const Reading& reading)>;
+enum class Repeats { refused, counted };
 MeasurementFiles read_measurement_files(const Reader& reader, std::span<const std::filesystem::path> files,
-                                        const TargetOf& target_of);
+                                        const TargetOf& target_of, Repeats repeats = Repeats::refused);
 
 // Returns tables of the contents of files, by file and kind of run, of rows left out, by reason, and of faults; warns
 // of remarks and the first faults. With `rows` the text also shows every measurement and every row left out.

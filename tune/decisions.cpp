@@ -151,8 +151,9 @@ constexpr double cost_of_the_impossible = 1.0;
 
 bool are_same(const Sizes& one, const Sizes& other) { return one.gemm == other.gemm && one.bytes == other.bytes; }
 
-using Members = std::vector<std::size_t>;
+using Cases = std::vector<const TreeCase*>;
 
+constexpr int deepest_tree = 8;
 constexpr std::size_t most_folds = 10;
 constexpr double least_gain = 0.001;  // a split must lower the cost by this for each case
 
@@ -161,11 +162,9 @@ std::size_t cheapest(std::span<const double> costs) {
   return static_cast<std::size_t>(std::ranges::min_element(costs) - costs.begin());
 }
 
-std::vector<double> sums_of(const TreeCases& cases, std::span<const std::size_t> members) {
-  std::vector<double> sums(cases.costs.front().size(), 0.0);
-  for (const std::size_t member : members) {
-    for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += cases.costs[member][i];
-  }
+std::vector<double> sums_of(const Cases& cases) {
+  std::vector<double> sums(cases.front()->costs.size(), 0.0);
+  for (const TreeCase* const one : cases) std::ranges::transform(sums, one->costs, sums.begin(), std::plus());
   return sums;
 }
 
@@ -176,19 +175,19 @@ struct Found {
 };
 
 // Returns the split that minimizes the summed cost of the best alternatives of its two sides.
-Found best_split(const TreeCases& cases, std::span<const std::size_t> members) {
+Found best_split(const Cases& cases) {
   Found best;
-  const std::vector<double> all = sums_of(cases, members);
-  for (std::size_t feature = 0; feature < cases.features.front().size(); ++feature) {
-    const auto value = [&](std::size_t member) { return cases.features[member][feature]; };
-    Members sorted(members.begin(), members.end());
+  const std::vector<double> all = sums_of(cases);
+  for (std::size_t feature = 0; feature < cases.front()->features.size(); ++feature) {
+    const auto value = [&](const TreeCase* one) { return one->features[feature]; };
+    Cases sorted = cases;
     std::ranges::stable_sort(sorted, {}, value);
     std::vector<double> below(all.size(), 0.0);
     std::vector<double> above = all;
     for (std::size_t i = 0; i + 1 < sorted.size(); ++i) {
       for (std::size_t j = 0; j < all.size(); ++j) {
-        below[j] += cases.costs[sorted[i]][j];
-        above[j] -= cases.costs[sorted[i]][j];
+        below[j] += sorted[i]->costs[j];
+        above[j] -= sorted[i]->costs[j];
       }
       if (value(sorted[i]) == value(sorted[i + 1])) continue;
       const double cost = std::ranges::min(below) + std::ranges::min(above);
@@ -198,91 +197,92 @@ Found best_split(const TreeCases& cases, std::span<const std::size_t> members) {
   return best;
 }
 
-std::size_t grow(std::vector<DecisionTree::Node>& nodes, const TreeCases& cases, std::span<const std::size_t> members,
-                 int depth) {
-  const std::vector<double> sums = sums_of(cases, members);
+// Adds a tree with at most `depth` splits from its root to a leaf, and returns the place of its root.
+std::size_t grow(DecisionTree& tree, const Cases& cases, int depth) {
+  const std::vector<double> sums = sums_of(cases);
   const std::size_t own = cheapest(sums);
-  const std::size_t place = nodes.size();
-  nodes.push_back({own, members.size()});
+  const std::size_t place = tree.nodes.size();
+  tree.nodes.push_back({own, cases.size()});
   if (depth == 0) return place;
-  const Found split = best_split(cases, members);
-  if (!(sums[own] - split.cost > least_gain * static_cast<double>(members.size()))) return place;
+  const Found split = best_split(cases);
+  if (!(sums[own] - split.cost > least_gain * static_cast<double>(cases.size()))) return place;
   const double threshold = round_between(split.low, split.high);
-  Members below;
-  Members above;
-  for (const std::size_t member : members) {
-    (cases.features[member][split.feature] <= threshold ? below : above).push_back(member);
-  }
-  const std::size_t first = grow(nodes, cases, below, depth - 1);
-  const std::size_t second = grow(nodes, cases, above, depth - 1);
-  nodes[place].split = DecisionTree::Split{split.feature, threshold, first, second};
+  Cases below;
+  Cases above;
+  for (const TreeCase* const one : cases) (one->features[split.feature] <= threshold ? below : above).push_back(one);
+  const std::size_t first = grow(tree, below, depth - 1);
+  const std::size_t second = grow(tree, above, depth - 1);
+  tree.nodes[place].split = DecisionTree::Split{split.feature, threshold, first, second};
   return place;
 }
 
-// Calls test(train, held) for every fold of the members; never if there is only one fold. Groups are dealt to folds in
+DecisionTree fit_tree(const Cases& cases, int depth) {
+  DecisionTree tree;
+  grow(tree, cases, depth);
+  return tree;
+}
+
+// Calls test(train, held) for every fold of the cases; never if there is only one fold. Groups are dealt to folds in
 // the order in which they appear.
-void for_each_fold(const TreeCases& cases, std::span<const std::size_t> members,
-                   const std::function<void(const Members& train, const Members& held)>& test) {
+void for_each_fold(const Cases& cases, const std::function<void(const Cases& train, const Cases& held)>& test) {
   std::map<std::string, std::size_t> groups;
-  for (const std::size_t member : members) groups.try_emplace(cases.groups[member], groups.size());
+  for (const TreeCase* const one : cases) groups.try_emplace(one->group, groups.size());
   const std::size_t folds = std::min(most_folds, groups.size());
   for (std::size_t fold = 0; fold < folds && folds > 1; ++fold) {
-    Members train;
-    Members held;
-    for (const std::size_t member : members) {
-      (groups.at(cases.groups[member]) % folds == fold ? held : train).push_back(member);
-    }
+    Cases train;
+    Cases held;
+    for (const TreeCase* const one : cases) (groups.at(one->group) % folds == fold ? held : train).push_back(one);
     test(train, held);
   }
 }
 
-int best_depth(const TreeCases& cases, std::span<const std::size_t> members) {
+int best_depth(const Cases& cases) {
   std::vector<double> costs(deepest_tree + 1, 0.0);
-  for_each_fold(cases, members, [&](const Members& train, const Members& held) {
+  for_each_fold(cases, [&](const Cases& train, const Cases& held) {
     for (int depth = 0; depth <= deepest_tree; ++depth) {
-      const DecisionTree tree = fit_tree(cases, train, depth);
-      for (const std::size_t member : held) {
-        costs[static_cast<std::size_t>(depth)] += cases.costs[member][tree.choose(cases.features[member])];
+      const DecisionTree tree = fit_tree(train, depth);
+      for (const TreeCase* const one : held) {
+        costs[static_cast<std::size_t>(depth)] += one->costs[tree.choose(one->features)];
       }
     }
   });
   return static_cast<int>(std::ranges::min_element(costs) - costs.begin());
 }
 
-Members all_of(const TreeCases& cases) {
-  Members members(cases.features.size());
-  std::iota(members.begin(), members.end(), std::size_t{0});
-  return members;
+Cases all_of(std::span<const TreeCase> cases) {
+  Cases all;
+  for (const TreeCase& one : cases) all.push_back(&one);
+  return all;
 }
 
 }  // namespace
 
 Alternatives collective_alternatives(models::CollectiveKind kind, const models::PlatformSpec& platform) {
-  Alternatives alternatives(Alternatives::Subject::collective, fmt::format("{}_alone", to_string(kind)),
-                            fmt::format("{} alone", to_string(kind)), of_collectives, kind);
+  Alternatives alternatives{Alternatives::Subject::collective, fmt::format("{}_alone", to_string(kind)),
+                            fmt::format("{} alone", to_string(kind)), of_collectives, kind};
   study::C3Trial kernels{.scenario = {.name = {}, .gemm = {}, .collective = kind, .bytes = {}}};
   const study::Scenario usual = kernels.scenario;
-  alternatives.add(collective_alternative(kernels));
+  alternatives.all.push_back(collective_alternative(kernels));
   for (const int count : channel_counts(kind, platform)) {
     kernels.scenario.channels = count;
-    alternatives.add(collective_alternative(kernels));
+    alternatives.all.push_back(collective_alternative(kernels));
   }
   for (const study::Scenario& engines : scenarios_by_engines(usual)) {
-    alternatives.add(collective_alternative({engines, study::Strategy::conccl}));
+    alternatives.all.push_back(collective_alternative({engines, study::Strategy::conccl}));
   }
   return alternatives;
 }
 
 Alternatives pair_alternatives(models::CollectiveKind kind, const models::PlatformSpec& platform) {
-  Alternatives alternatives(Alternatives::Subject::pair, fmt::format("{}_beside_gemm", to_string(kind)),
+  Alternatives alternatives{Alternatives::Subject::pair, fmt::format("{}_beside_gemm", to_string(kind)),
                             fmt::format("{} beside a GEMM that does not depend on it", to_string(kind)), of_pairs,
-                            kind);
+                            kind};
   const study::Scenario usual{.name = {}, .gemm = {}, .collective = kind, .bytes = {}};
   const auto add = [&](study::Scenario scenario, study::Strategy strategy, std::optional<int> channels = {},
                        std::optional<int> reserved = {}) {
     scenario.channels = channels;
     scenario.reserved = reserved;
-    alternatives.add(pair_alternative({std::move(scenario), strategy}));
+    alternatives.all.push_back(pair_alternative({std::move(scenario), strategy}));
   };
   add(usual, study::Strategy::serial);
   for (const auto& [bare, reserving] : {std::pair(study::Strategy::c3_base, study::Strategy::c3_rp),
@@ -300,9 +300,15 @@ Alternatives pair_alternatives(models::CollectiveKind kind, const models::Platfo
   return alternatives;
 }
 
+std::vector<double> Alternatives::features_of(const Sizes& sizes) const {
+  std::vector<double> values;
+  for (const SizeFeature& feature : features) values.push_back(feature.of(sizes));
+  return values;
+}
+
 std::optional<std::size_t> Alternatives::by_strategy(study::Testbed& testbed, const Sizes& sizes,
                                                      study::Strategy strategy) const {
-  study::C3Trial trial{.scenario = {.name = {}, .gemm = sizes.gemm, .collective = kind_, .bytes = sizes.bytes},
+  study::C3Trial trial{.scenario = {.name = {}, .gemm = sizes.gemm, .collective = kind, .bytes = sizes.bytes},
                        .strategy = strategy};
   std::optional<int>& reserved = trial.scenario.reserved;
   if (strategy == study::Strategy::heuristic) {
@@ -316,13 +322,12 @@ std::optional<std::size_t> Alternatives::by_strategy(study::Testbed& testbed, co
 }
 
 study::C3Trial Alternatives::trial_of(const Sizes& sizes, std::size_t alternative) const {
-  return sized(all_[alternative].trial, sizes);
+  return sized(all[alternative].trial, sizes);
 }
 
 std::optional<std::size_t> Alternatives::of_trial(const study::C3Trial& trial) const {
   const study::Scenario& scenario = trial.scenario;
-  study::C3Trial own{.scenario = {.name = {}, .gemm = {}, .collective = kind_, .bytes = {}},
-                     .strategy = trial.strategy};
+  study::C3Trial own{.scenario = {.name = {}, .gemm = {}, .collective = kind, .bytes = {}}, .strategy = trial.strategy};
   if (const std::optional<study::Strategy> bare = without_reservation(trial.strategy)) {
     if (!scenario.reserved) return {};  // tables alone know how many CUs were kept, or what a search found
     if (*scenario.reserved > 0) own.scenario.reserved = scenario.reserved;
@@ -334,19 +339,19 @@ std::optional<std::size_t> Alternatives::of_trial(const study::C3Trial& trial) c
   } else {
     own.scenario.channels = scenario.channels;
   }
-  const auto found = std::ranges::find(all_, own, &Alternative::trial);
-  return found == all_.end() ? std::nullopt : std::optional(static_cast<std::size_t>(found - all_.begin()));
+  const auto found = std::ranges::find(all, own, &Alternative::trial);
+  return found == all.end() ? std::nullopt : std::optional(static_cast<std::size_t>(found - all.begin()));
 }
 
 Alternatives schedule_alternatives(study::DependentSchedule::Collective collective) {
   const bool gathers = collective == study::DependentSchedule::Collective::gather;
-  Alternatives alternatives(Alternatives::Subject::schedule,
+  Alternatives alternatives{Alternatives::Subject::schedule,
                             gathers ? "all_gather_before_gemm" : "reduce_scatter_after_gemm",
                             gathers ? "a GEMM whose columns are gathered first"
                                     : "a GEMM whose columns are added up over the GPUs and scattered",
-                            of_gemms);
+                            of_gemms};
   for (const study::DependentSchedule& schedule : study::all_dependent_schedules()) {
-    if (schedule.collective == collective) alternatives.add(schedule_alternative(schedule));
+    if (schedule.collective == collective) alternatives.all.push_back(schedule_alternative(schedule));
   }
   return alternatives;
 }
@@ -378,36 +383,34 @@ double Decision::cost(std::size_t alternative) const {
   return lost <= as_good ? 0.0 : lost;
 }
 
-void Decisions::attempt(study::Testbed& testbed, const std::vector<MeasuredChoice>& measured, double beyond,
-                        const study::Progress& progress, int jobs) {
-  study::TestbedPool(testbed).for_each(
-      decisions_.size(),
-      [&](study::Testbed& own, std::size_t index) { attempt(own, decisions_[index], measured, beyond); }, progress,
-      jobs);
-}
+namespace {
 
-// Simulates alternatives in order of their bounds, as those with the least bounds rule most others out.
-void Decisions::attempt(study::Testbed& testbed, Decision& decision, const std::vector<MeasuredChoice>& measured,
-                        double beyond) const {
-  const std::size_t count = alternatives_.all().size();
-  decision.attempts.resize(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    Attempted& attempt = decision.attempts[i];
-    attempt.is_possible = alternatives_.all()[i].is_possible(testbed, decision.sizes);
-    if (attempt.is_possible) attempt.bound = alternatives_.all()[i].bound(testbed, decision.sizes);
-  }
+// Fills in the measured times of a decision, of repetitions their median.
+void take_measured(const Alternatives& alternatives, const std::vector<MeasuredChoice>& measured, Decision& decision) {
   std::map<std::size_t, std::vector<double>> seen;  // measured seconds, by alternative
   for (const MeasuredChoice& one : measured) {
-    if (one.kind != alternatives_.key() || !are_same(one.sizes, decision.sizes)) continue;
-    const auto named = std::ranges::find(alternatives_.all(), one.alternative, &Alternative::name);
-    SIM_CHECK(named != alternatives_.all().end());
-    seen[static_cast<std::size_t>(named - alternatives_.all().begin())].push_back(sim::to_seconds(one.time).value());
+    if (one.kind != alternatives.key || !are_same(one.sizes, decision.sizes)) continue;
+    const auto named = std::ranges::find(alternatives.all, one.alternative, &Alternative::name);
+    SIM_CHECK(named != alternatives.all.end());
+    seen[static_cast<std::size_t>(named - alternatives.all.begin())].push_back(sim::to_seconds(one.time).value());
   }
   for (const auto& [alternative, seconds] : seen) {
     decision.attempts[alternative].time = sim::to_time(sim::Seconds(study::median(seconds)));
     decision.attempts[alternative].is_measured = true;
   }
-  std::vector<std::size_t> order(count);
+}
+
+// Simulates alternatives in order of their bounds, as those with the least bounds rule most others out.
+void attempt_one(study::Testbed& testbed, const Alternatives& alternatives, const std::vector<MeasuredChoice>& measured,
+                 double beyond, Decision& decision) {
+  decision.attempts.resize(alternatives.all.size());
+  for (std::size_t i = 0; i < decision.attempts.size(); ++i) {
+    Attempted& attempt = decision.attempts[i];
+    attempt.is_possible = alternatives.all[i].is_possible(testbed, decision.sizes);
+    if (attempt.is_possible) attempt.bound = alternatives.all[i].bound(testbed, decision.sizes);
+  }
+  take_measured(alternatives, measured, decision);
+  std::vector<std::size_t> order(decision.attempts.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::stable_sort(order, {}, [&](std::size_t i) { return decision.attempts[i].bound; });
   std::optional<sim::Time> best;
@@ -416,40 +419,41 @@ void Decisions::attempt(study::Testbed& testbed, Decision& decision, const std::
     if (!attempt.is_possible) continue;
     if (!attempt.time) {
       if (best && sim::to_seconds(attempt.bound) > (1.0 + beyond) * sim::to_seconds(*best)) continue;
-      attempt.time = alternatives_.all()[i].time(testbed, decision.sizes);
+      attempt.time = alternatives.all[i].time(testbed, decision.sizes);
     }
     best = std::min(best.value_or(*attempt.time), *attempt.time);
   }
 }
 
+}  // namespace
+
+void Decisions::attempt(study::Testbed& testbed, const std::vector<MeasuredChoice>& measured, double beyond,
+                        const study::Progress& progress, int jobs) {
+  study::TestbedPool(testbed).for_each(
+      all.size(),
+      [&](study::Testbed& own, std::size_t index) { attempt_one(own, alternatives, measured, beyond, all[index]); },
+      progress, jobs);
+}
+
 void Decisions::attempt(study::Testbed& testbed, const std::vector<std::size_t>& chosen, int jobs) {
   study::TestbedPool(testbed).for_each(
-      decisions_.size(),
+      all.size(),
       [&](study::Testbed& own, std::size_t index) {
-        Attempted& attempt = decisions_[index].attempts[chosen[index]];
+        Attempted& attempt = all[index].attempts[chosen[index]];
         if (attempt.is_possible && !attempt.time) {
-          attempt.time = alternatives_.all()[chosen[index]].time(own, decisions_[index].sizes);
+          attempt.time = alternatives.all[chosen[index]].time(own, all[index].sizes);
         }
       },
       {}, jobs);
 }
 
-TreeCases Decisions::tree_cases() const {
-  TreeCases cases;
-  for (const Decision& decision : decisions_) {
-    std::vector<double>& features = cases.features.emplace_back();
-    for (const SizeFeature& feature : alternatives_.features()) features.push_back(feature.of(decision.sizes));
-    std::vector<double>& costs = cases.costs.emplace_back();
-    for (std::size_t i = 0; i < decision.attempts.size(); ++i) costs.push_back(decision.cost(i));
-    cases.groups.push_back(decision.group);
+std::vector<TreeCase> Decisions::tree_cases() const {
+  std::vector<TreeCase> cases;
+  for (const Decision& decision : all) {
+    TreeCase& one = cases.emplace_back(TreeCase{alternatives.features_of(decision.sizes), {}, decision.group});
+    for (std::size_t i = 0; i < decision.attempts.size(); ++i) one.costs.push_back(decision.cost(i));
   }
   return cases;
-}
-
-std::size_t Decisions::count(const std::function<bool(const Attempted&)>& counts) const {
-  std::ptrdiff_t sum = 0;
-  for (const Decision& decision : decisions_) sum += std::ranges::count_if(decision.attempts, counts);
-  return static_cast<std::size_t>(sum);
 }
 
 RuleRecord record_of(std::string rule, const std::vector<Decision>& decisions, const std::vector<std::size_t>& chosen,
@@ -488,31 +492,27 @@ double round_between(double low, double high) {
 }
 
 std::size_t DecisionTree::choose(std::span<const double> features) const {
-  const Node* node = &nodes_.front();
+  const Node* node = &nodes.front();
   while (node->split) {
     const Split& split = *node->split;
-    node = &nodes_[features[split.feature] <= split.threshold ? split.below : split.above];
+    node = &nodes[features[split.feature] <= split.threshold ? split.below : split.above];
   }
   return node->alternative;
 }
 
-DecisionTree fit_tree(const TreeCases& cases, std::span<const std::size_t> members, int depth) {
-  std::vector<DecisionTree::Node> nodes;
-  grow(nodes, cases, members, depth);
-  return DecisionTree(std::move(nodes));
+DecisionTree fit_tree(std::span<const TreeCase> cases) {
+  const Cases all = all_of(cases);
+  return fit_tree(all, best_depth(all));
 }
 
-DecisionTree fit_tree(const TreeCases& cases) {
-  const Members members = all_of(cases);
-  return fit_tree(cases, members, best_depth(cases, members));
-}
-
-std::vector<std::size_t> unseen_by_tree(const TreeCases& cases) {
+std::vector<std::size_t> unseen_by_tree(std::span<const TreeCase> cases) {
   std::vector<std::size_t> chosen;
-  for_each_fold(cases, all_of(cases), [&](const Members& train, const Members& held) {
-    chosen.resize(cases.features.size());
-    const DecisionTree tree = fit_tree(cases, train, best_depth(cases, train));
-    for (const std::size_t member : held) chosen[member] = tree.choose(cases.features[member]);
+  for_each_fold(all_of(cases), [&](const Cases& train, const Cases& held) {
+    chosen.resize(cases.size());
+    const DecisionTree tree = fit_tree(train, best_depth(train));
+    for (const TreeCase* const one : held) {
+      chosen[static_cast<std::size_t>(one - cases.data())] = tree.choose(one->features);
+    }
   });
   return chosen;
 }

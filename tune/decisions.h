@@ -50,37 +50,23 @@ struct Alternative {
 
 // Holds the alternatives of one kind of decision on one platform, the same for every size. The first alternative is
 // what runs without a choice: the library's kernels, or GEMM and collective one after the other.
-class Alternatives {
- public:
+struct Alternatives {
   enum class Subject { collective, pair, schedule };
 
-  // `kind` is the kind of the collective, where the collective is independent of the GEMM.
-  Alternatives(Subject subject, std::string key, std::string about, std::span<const SizeFeature> features,
-               models::CollectiveKind kind = {})
-      : subject_(subject), key_(std::move(key)), about_(std::move(about)), features_(features), kind_(kind) {}
+  Subject subject;
+  std::string key;    // an identifier: "all_gather_beside_gemm"
+  std::string about;  // a description in words
+  std::span<const SizeFeature> features;
+  models::CollectiveKind kind{};  // of the collective, where the collective is independent of the GEMM
+  std::vector<Alternative> all{};
 
-  Subject subject() const { return subject_; }
-  const std::string& key() const { return key_; }      // an identifier: "all_gather_beside_gemm"
-  const std::string& about() const { return about_; }  // a description in words
-  std::span<const SizeFeature> features() const { return features_; }
-  models::CollectiveKind kind() const { return kind_; }
-  const std::vector<Alternative>& all() const { return all_; }
-  void add(Alternative alternative) { all_.push_back(std::move(alternative)); }
-
+  std::vector<double> features_of(const Sizes& sizes) const;
   // Returns the alternative of a pair that `strategy` of ConCCL amounts to: the heuristic decides by the sizes,
   // conccl_rp by the GEMM. Returns none where the strategy is not among the alternatives.
   std::optional<std::size_t> by_strategy(study::Testbed& testbed, const Sizes& sizes, study::Strategy strategy) const;
   study::C3Trial trial_of(const Sizes& sizes, std::size_t alternative) const;
   // Returns the alternative that a trial of any size is; none where the trial is not among the alternatives.
   std::optional<std::size_t> of_trial(const study::C3Trial& trial) const;
-
- private:
-  Subject subject_;
-  std::string key_;
-  std::string about_;
-  std::span<const SizeFeature> features_;
-  models::CollectiveKind kind_;
-  std::vector<Alternative> all_;
 };
 
 // Returns the alternatives for a collective that has the node to itself.
@@ -92,13 +78,12 @@ Alternatives schedule_alternatives(study::DependentSchedule::Collective collecti
 
 // A DecisionTree chooses an alternative from features. It minimizes the summed cost of its choices over the cases that
 // it was fitted to (cost-sensitive CART; Breiman et al. 1984 minimize the number of misclassified cases instead).
-class DecisionTree {
- public:
+struct DecisionTree {
   // Cases at or below the threshold go to `below`, others to `above`.
   struct Split {
     std::size_t feature = 0;
     double threshold = 0.0;
-    std::size_t below = 0, above = 0;  // indices into nodes()
+    std::size_t below = 0, above = 0;  // indices into `nodes`
   };
   struct Node {
     std::size_t alternative = 0;  // the cheapest over all cases that reach this node
@@ -106,38 +91,29 @@ class DecisionTree {
     std::optional<Split> split{};
   };
 
-  explicit DecisionTree(std::vector<Node> nodes) : nodes_(std::move(nodes)) {}
+  std::vector<Node> nodes{};  // the first is the root
 
   std::size_t choose(std::span<const double> features) const;
-  const std::vector<Node>& nodes() const { return nodes_; }  // the first is the root
-
- private:
-  std::vector<Node> nodes_;
 };
 
-// TreeCases holds what trees are fitted to: for every case its features, all above 0, the cost of each alternative, and
-// the group of similar cases that cross-validation keeps together in one fold.
-struct TreeCases {
-  std::vector<std::vector<double>> features;
-  std::vector<std::vector<double>> costs;
-  std::vector<std::string> groups;
+// A TreeCase is what trees are fitted to: the features of a case, all above 0, the cost of each alternative, and the
+// group of similar cases that cross-validation keeps together in one fold.
+struct TreeCase {
+  std::vector<double> features;
+  std::vector<double> costs;
+  std::string group;
 };
-
-inline constexpr int deepest_tree = 8;
 
 // Returns a number with the fewest digits in [low, high), near the geometric mean of the two; both are above 0.
 double round_between(double low, double high);
 
-// Fits a tree with at most `depth` splits from the root to a leaf. Each split lowers the cost by more than 0.001 per
-// case, and its threshold is round_between two cases.
-DecisionTree fit_tree(const TreeCases& cases, std::span<const std::size_t> members, int depth);
-
-// Fits a tree to all cases, with the depth that costs least in cross-validation over the groups.
-DecisionTree fit_tree(const TreeCases& cases);
+// Fits a tree, with the depth of at most 8 splits that costs least in cross-validation over the groups. Each split
+// lowers the cost by more than 0.001 per case, and its threshold is round_between two cases.
+DecisionTree fit_tree(std::span<const TreeCase> cases);
 
 // Returns what fit_tree chooses for each case in cross-validation: groups are dealt to at most ten folds, and the tree
 // for a fold is fitted to the other folds. The result is empty where all cases are in one group.
-std::vector<std::size_t> unseen_by_tree(const TreeCases& cases);
+std::vector<std::size_t> unseen_by_tree(std::span<const TreeCase> cases);
 
 // Attempted holds what is known about one alternative of one decision.
 struct Attempted {
@@ -177,37 +153,6 @@ struct MeasuredChoice {
   sim::Time time{0};
 };
 
-class Decisions {
- public:
-  Decisions(Alternatives alternatives, std::vector<Decision> decisions)
-      : alternatives_(std::move(alternatives)), decisions_(std::move(decisions)) {}
-
-  // Simulates the alternatives that bounds do not rule out: those whose bound exceeds the best time by no more than the
-  // share `beyond`. Measured times, of several their median, replace predicted ones.
-  void attempt(study::Testbed& testbed, const std::vector<MeasuredChoice>& measured, double beyond,
-               const study::Progress& progress, int jobs);
-  // Simulates one alternative of each decision, whether or not its bound rules it out.
-  void attempt(study::Testbed& testbed, const std::vector<std::size_t>& chosen, int jobs);
-
-  const Alternatives& alternatives() const { return alternatives_; }
-  const std::vector<Decision>& all() const { return decisions_; }
-  // Returns cases whose costs are Decision::cost, so that fits prefer the earliest of alternatives that are as good.
-  TreeCases tree_cases() const;
-  // Count the alternatives of all decisions that are possible, and those of them whose time is known.
-  std::size_t possible() const { return count(&Attempted::is_possible); }
-  std::size_t tried() const {
-    return count([](const Attempted& one) { return one.time.has_value(); });
-  }
-
- private:
-  std::size_t count(const std::function<bool(const Attempted&)>& counts) const;
-  void attempt(study::Testbed& testbed, Decision& decision, const std::vector<MeasuredChoice>& measured,
-               double beyond) const;
-
-  Alternatives alternatives_;
-  std::vector<Decision> decisions_;
-};
-
 // RuleRecord tells how well a rule chooses on given decisions.
 struct RuleRecord {
   std::string rule;
@@ -220,6 +165,26 @@ struct RuleRecord {
 };
 RuleRecord record_of(std::string rule, const std::vector<Decision>& decisions, const std::vector<std::size_t>& chosen,
                      double error);
+
+// Decisions of one kind, the tree fitted to them, and how well the tree and other rules choose.
+struct Decisions {
+  Alternatives alternatives;
+  std::vector<Decision> all;
+  DecisionTree tree{};
+  // The first rule always chooses the best constant. Simple rules follow; "tree" comes last, judged by
+  // cross-validation, where there is more than one GEMM or size.
+  std::vector<RuleRecord> rules{};
+
+  // Simulates the alternatives that bounds do not rule out: those whose bound exceeds the best time by no more than the
+  // share `beyond`. Measured times, of several their median, replace predicted ones.
+  void attempt(study::Testbed& testbed, const std::vector<MeasuredChoice>& measured, double beyond,
+               const study::Progress& progress, int jobs);
+  // Simulates one alternative of each decision, whether or not its bound rules it out.
+  void attempt(study::Testbed& testbed, const std::vector<std::size_t>& chosen, int jobs);
+
+  // Returns cases whose costs are Decision::cost, so that fits prefer the earliest of alternatives that are as good.
+  std::vector<TreeCase> tree_cases() const;
+};
 
 // Returns the alternative that costs least over all decisions if it is always chosen, known in hindsight.
 std::size_t best_constant(const std::vector<Decision>& decisions);

@@ -170,22 +170,29 @@ std::vector<StepRule> losses_of_rules(const study::StepQuestion& tuned, sim::Tim
   return rules;
 }
 
-// Adds how often the collective runs in the step, and how long all of its parts take together.
-void add_times(TunedCollective& tuned, const study::StepResult& result, study::Testbed& testbed) {
-  const double parts = static_cast<double>(tuned.collective.parts.size());
+// Returns the collective with its carrier, how often it runs in the step, and how long all of its parts take together.
+TunedCollective tuned_collective(const study::StepCollective& collective, const study::StepQuestion& question,
+                                 const study::StepResult& result, study::Testbed& testbed) {
+  const models::PlatformSpec& platform = testbed.platform();
+  const models::CollectiveSpec& spec = collective.parts.front();
+  TunedCollective tuned{collective, question.carrier_of(collective.name, spec.kind)};
+  if (const auto kernels = models::kernel_part(spec, platform.gpu.sdma)) {
+    tuned.channels = models::channels_of(*kernels, platform);
+  }
   double all = 0.0;
   double count = 0.0;
   for (const auto& [name, share] : result.operations) {
-    if (!communicates(share.kind) || study::collective_name(name) != tuned.collective.name) continue;
+    if (!communicates(share.kind) || study::collective_name(name) != collective.name) continue;
     all += share.time;
     count += share.count;
   }
-  tuned.times = count / parts;
+  tuned.times = count / static_cast<double>(collective.parts.size());
   if (count > 0.0) tuned.time = sim::to_time(sim::Seconds(all / tuned.times));
-  for (models::CollectiveSpec part : tuned.collective.parts) {
+  for (models::CollectiveSpec part : collective.parts) {
     part.graph = models::by_kernels(part.backend);
     tuned.alone += testbed.alone(part);
   }
+  return tuned;
 }
 
 // Returns the questions whose losses TunedCollective shows, in the order of its three shares.
@@ -197,25 +204,6 @@ std::array<study::StepQuestion, 3> carried_otherwise(const study::StepQuestion& 
   others[1].chosen[collective.name] = {models::Backend::sdma};
   others[2].chosen[collective.name] = {own};
   return others;
-}
-
-TunedCollective tuned_collective(const study::StepCollective& collective, const study::StepQuestion& question,
-                                 const models::PlatformSpec& platform, StepTimetable& timetable) {
-  const models::CollectiveSpec& spec = collective.parts.front();
-  TunedCollective tuned{collective, question.carrier_of(collective.name, spec.kind)};
-  if (const auto kernels = models::kernel_part(spec, platform.gpu.sdma)) {
-    tuned.channels = models::channels_of(*kernels, platform);
-  }
-  const double best = timetable.time(question);
-  const auto loses = [&](const study::StepQuestion& other) -> std::optional<double> {
-    const double time = timetable.time(other);
-    return time == impossible_time ? std::nullopt : std::optional(time / best - 1.0);
-  };
-  const auto [by_rccl, by_engines, with_usual_channels] = carried_otherwise(question, collective);
-  tuned.by_rccl = loses(by_rccl);
-  tuned.by_engines = loses(by_engines);
-  if (tuned.channels) tuned.usual_channels = loses(with_usual_channels);
-  return tuned;
 }
 
 std::vector<int> divisors_of(int number) {
@@ -420,15 +408,20 @@ LayerTuning tune_layer(const study::StepMachine& machine, const study::StepResul
     tuning.result = ask(machine, plainly(tuned, collectives));
   }
   const std::vector<study::StepCollective> tuned_collectives = collectives_of(tuned, machine);
-  std::vector<study::StepQuestion> shown;
+  std::vector<study::StepQuestion> shown{tuned};
   for (const study::StepCollective& collective : tuned_collectives) {
     std::ranges::move(carried_otherwise(tuned, collective), std::back_inserter(shown));
   }
-  static_cast<void>(timetable.times(shown));  // fills the timetable in parallel
+  const std::vector<double> seconds = timetable.times(shown);
+  const auto loss = [&seconds](std::size_t place) {
+    return seconds[place] == impossible_time ? std::nullopt : std::optional(seconds[place] / seconds.front() - 1.0);
+  };
   study::Testbed testbed(study::launching(platform, models::LaunchMode::graph));
-  for (const study::StepCollective& collective : tuned_collectives) {
-    TunedCollective one = tuned_collective(collective, tuned, platform, timetable);
-    add_times(one, tuning.result, testbed);
+  for (std::size_t i = 0; i < tuned_collectives.size(); ++i) {
+    TunedCollective one = tuned_collective(tuned_collectives[i], tuned, tuning.result, testbed);
+    one.by_rccl = loss(1 + 3 * i);
+    one.by_engines = loss(2 + 3 * i);
+    if (one.channels) one.usual_channels = loss(3 + 3 * i);
     tuning.collectives.push_back(std::move(one));
   }
   tuning.rules = losses_of_rules(tuned, tuning.result.time, timetable);

@@ -97,13 +97,13 @@ std::vector<Decisions> kinds_of(const TuningQuestion& question, const models::Pl
   std::vector<Decisions> kinds;
   for (const CollectiveKind kind : question.collectives) {
     if (!question.gemms.empty()) {
-      kinds.emplace_back(pair_alternatives(kind, platform), decisions_about_gemms(question, true));
+      kinds.push_back({pair_alternatives(kind, platform), decisions_about_gemms(question, true)});
     }
-    kinds.emplace_back(collective_alternatives(kind, platform), sizes_alone(platform));
+    kinds.push_back({collective_alternatives(kind, platform), sizes_alone(platform)});
   }
   if (!question.schedules) return kinds;
   for (const auto collective : dependent_collectives) {
-    kinds.emplace_back(schedule_alternatives(collective), decisions_about_gemms(question, false));
+    kinds.push_back({schedule_alternatives(collective), decisions_about_gemms(question, false)});
   }
   return kinds;
 }
@@ -111,37 +111,37 @@ std::vector<Decisions> kinds_of(const TuningQuestion& question, const models::Pl
 // Maps names of rules that need no fit to what they choose, by decision.
 using Rules = std::vector<std::pair<std::string, std::vector<std::size_t>>>;
 
-Rules rules_of(study::Testbed& testbed, const Decisions& decisions) {
-  const Alternatives& alternatives = decisions.alternatives();
-  if (alternatives.subject() != Alternatives::Subject::pair) {  // without a choice the first alternative is taken
-    return {{alternatives.all().front().name, std::vector<std::size_t>(decisions.all().size(), 0)}};
+Rules rules_of(study::Testbed& testbed, const Decisions& kind) {
+  const Alternatives& alternatives = kind.alternatives;
+  if (alternatives.subject != Alternatives::Subject::pair) {  // without a choice the first alternative is taken
+    return {{alternatives.all.front().name, std::vector<std::size_t>(kind.all.size(), 0)}};
   }
   Rules rules;
   for (const study::Strategy strategy : study::all_strategies()) {
     std::vector<std::size_t> chosen;
-    for (const Decision& decision : decisions.all()) {
+    for (const Decision& decision : kind.all) {
       const std::optional<std::size_t> one = alternatives.by_strategy(testbed, decision.sizes, strategy);
       if (one) chosen.push_back(*one);
     }
-    if (chosen.size() == decisions.all().size()) rules.emplace_back(to_string(strategy), std::move(chosen));
+    if (chosen.size() == kind.all.size()) rules.emplace_back(to_string(strategy), std::move(chosen));
   }
   return rules;
 }
 
-TunedDecisions tuned(study::Testbed& testbed, Decisions decisions, double error, int jobs) {
-  Rules rules = rules_of(testbed, decisions);
-  const TreeCases cases = decisions.tree_cases();
-  TunedDecisions tuned{std::move(decisions), fit_tree(cases), {}};
-  tuned.constant = best_constant(tuned.decisions.all());
-  rules.emplace(rules.begin(), "always " + tuned.decisions.alternatives().all()[tuned.constant].name,
-                std::vector<std::size_t>(cases.features.size(), tuned.constant));
+// Fits the tree and judges it and the other rules.
+void add_rules(study::Testbed& testbed, Decisions& kind, double error, int jobs) {
+  Rules rules = rules_of(testbed, kind);
+  const std::vector<TreeCase> cases = kind.tree_cases();
+  kind.tree = fit_tree(cases);
+  const std::size_t constant = best_constant(kind.all);
+  rules.emplace(rules.begin(), "always " + kind.alternatives.all[constant].name,
+                std::vector<std::size_t>(cases.size(), constant));
   std::vector<std::size_t> by_tree = unseen_by_tree(cases);
   if (!by_tree.empty()) rules.emplace_back("tree", std::move(by_tree));
   for (auto& [name, chosen] : rules) {
-    tuned.decisions.attempt(testbed, chosen, jobs);
-    tuned.rules.push_back(record_of(name, tuned.decisions.all(), chosen, error));
+    kind.attempt(testbed, chosen, jobs);
+    kind.rules.push_back(record_of(name, kind.all, chosen, error));
   }
-  return tuned;
 }
 
 // The best times of a collective alone by kernels and by engines, in seconds.
@@ -187,14 +187,13 @@ std::vector<EngineThreshold::Range> undecided(const std::vector<Rivals>& rivals,
   return ranges;
 }
 
-std::vector<Rivals> rivals_of(const Alternatives& alternatives, const std::vector<Decision>& decisions,
-                              bool prelaunch) {
+std::vector<Rivals> rivals_of(const Decisions& kind, bool prelaunch) {
   std::vector<Rivals> all;
-  for (const Decision& decision : decisions) {
+  for (const Decision& decision : kind.all) {
     Rivals rivals{decision.sizes.bytes, std::numeric_limits<double>::infinity(),
                   std::numeric_limits<double>::infinity()};
     for (std::size_t i = 0; i < decision.attempts.size(); ++i) {
-      const study::C3Trial& trial = alternatives.all()[i].trial;
+      const study::C3Trial& trial = kind.alternatives.all[i].trial;
       const bool by_engines = on_copy_engines(trial.strategy);
       const Attempted& attempt = decision.attempts[i];
       if (!attempt.is_possible || (by_engines && trial.scenario.prelaunch != prelaunch)) continue;
@@ -206,13 +205,12 @@ std::vector<Rivals> rivals_of(const Alternatives& alternatives, const std::vecto
   return all;
 }
 
-void add_thresholds(Tuning& tuning, const Decisions& decisions) {
-  const Alternatives& alternatives = decisions.alternatives();
-  if (alternatives.subject() != Alternatives::Subject::collective) return;
+void add_thresholds(Tuning& tuning, const Decisions& kind) {
+  if (kind.alternatives.subject != Alternatives::Subject::collective) return;
   for (const bool prelaunch : {false, true}) {
-    const std::vector<Rivals> rivals = rivals_of(alternatives, decisions.all(), prelaunch);
+    const std::vector<Rivals> rivals = rivals_of(kind, prelaunch);
     if (rivals.empty()) continue;
-    EngineThreshold threshold{alternatives.kind(), prelaunch, from_where_above(rivals, 0.0)};
+    EngineThreshold threshold{kind.alternatives.kind, prelaunch, from_where_above(rivals, 0.0)};
     threshold.undecided = undecided(rivals, std::log1p(tuning.question.error));
     tuning.thresholds.push_back(threshold);
   }
@@ -347,21 +345,21 @@ std::vector<sim::Fault> faults_of(const TuningQuestion& question, const study::T
 
 Tuning tune(study::Testbed& testbed, const TuningQuestion& question, const study::Progress& progress, int jobs) {
   Tuning tuning{.question = question};
-  std::vector<Decisions> kinds = kinds_of(question, testbed.platform());
+  tuning.kinds = kinds_of(question, testbed.platform());
   std::size_t all = 0;
-  for (const Decisions& kind : kinds) all += kind.all().size();
+  for (const Decisions& kind : tuning.kinds) all += kind.all.size();
   // What predictions cannot tell from the best is compared by its time, not by its bound.
   constexpr double always = 0.1;
   const double beyond = std::max(always, question.error);
   std::size_t before = 0;
-  for (Decisions& kind : kinds) {
+  for (Decisions& kind : tuning.kinds) {
     const study::Progress of_all = [&](std::size_t done, std::size_t) {
       if (progress) progress(before + done, all);
     };
     kind.attempt(testbed, question.measured, beyond, of_all, jobs);
-    before += kind.all().size();
+    before += kind.all.size();
     add_thresholds(tuning, kind);
-    tuning.kinds.push_back(tuned(testbed, std::move(kind), question.error, jobs));
+    add_rules(testbed, kind, question.error, jobs);
   }
   if (!question.collectives.empty()) add_lines(tuning, testbed);
   tuning.ranks = testbed.platform().gpus;

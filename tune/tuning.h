@@ -31,16 +31,6 @@ struct TuningQuestion {
   std::vector<MeasuredChoice> measured{};
 };
 
-// Decisions of one kind, the tree fitted to them, and how well the tree and other rules choose.
-struct TunedDecisions {
-  Decisions decisions;
-  DecisionTree tree;
-  // The first rule always chooses the best constant. Simple rules follow; "tree" comes last, judged by
-  // cross-validation, where there is more than one GEMM or size.
-  std::vector<RuleRecord> rules;
-  std::size_t constant = 0;  // the alternative that is best if it is always chosen
-};
-
 // The array size from which a collective alone is faster by copy engines than by kernels.
 struct EngineThreshold {
   models::CollectiveKind kind = models::CollectiveKind::all_gather;
@@ -63,7 +53,7 @@ struct TunerLine {
 
 struct Tuning {
   TuningQuestion question;
-  std::vector<TunedDecisions> kinds{};
+  std::vector<Decisions> kinds{};
   std::vector<EngineThreshold> thresholds{};
   std::vector<TunerLine> lines{};
   int ranks = 0;  // GPUs of the node that the lines are for
@@ -104,7 +94,6 @@ study::Results tuning_results(const Tuning& tuning, const models::PlatformSpec& 
 
 // Returns files for other programs:
 // decisions.yaml   the rules on static sizes, leaf by leaf
-// decisions.h      the rules as C++17 functions without any include
 // rccl_tuner_gfx942.csv (nccl_tuner.csv unless the fabric is a mesh)   lines for the library's own CSV tuner
 // measure.sh       the runs that would decide what predictions leave open; plan.csv lists those of pairs
 std::vector<study::TextFile> tuning_files(const Tuning& tuning, const models::PlatformSpec& platform);
@@ -113,6 +102,8 @@ std::vector<study::TextFile> tuning_files(const Tuning& tuning, const models::Pl
 struct OpenQuestion {
   std::string about;    // "all_gather alone, 16 MiB to 40 MiB: by kernels"
   std::string command;  // runs rccl-tests, TransferBench or c3sim-measure
+  // Of a pair, the alternatives that nobody has measured, as rows of the plan of c3sim-measure.
+  std::vector<std::string> rows;
 };
 std::vector<OpenQuestion> open_questions(const Tuning& tuning, const models::PlatformSpec& platform);
 

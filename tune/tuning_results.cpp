@@ -21,16 +21,14 @@ constexpr std::size_t longest_text = 64;  // a terminal shows tables of at most 
 std::string names_of(const Alternatives& alternatives, const std::vector<std::size_t>& places) {
   std::vector<std::string> names;
   for (const std::size_t place : std::span(places).first(std::min(places.size(), most_names))) {
-    names.push_back(alternatives.all()[place].name);
+    names.push_back(alternatives.all[place].name);
   }
   std::string text = fmt::format("{}", fmt::join(names, ", "));
   if (places.size() > most_names) text += fmt::format(" and {} more", places.size() - most_names);
   return text;
 }
 
-bool is_of_gemms(const Alternatives& alternatives) {
-  return alternatives.subject() != Alternatives::Subject::collective;
-}
+bool is_of_gemms(const Alternatives& alternatives) { return alternatives.subject != Alternatives::Subject::collective; }
 
 // Returns the fidelity of a choice: that of the collective if it runs alone, else extrapolated at best.
 study::Fidelity fidelity_of_choice(const Alternatives& alternatives, std::size_t place, const Sizes& sizes,
@@ -42,7 +40,7 @@ study::Fidelity fidelity_of_choice(const Alternatives& alternatives, std::size_t
   if (!is_of_gemms(alternatives)) return of_collective();
   const study::Fidelity weakest =
       weaker(study::Fidelity::extrapolated, study::fidelity_of(sizes.gemm, platform.gpu.cus(), platform));
-  return alternatives.subject() == Alternatives::Subject::pair ? weaker(weakest, of_collective()) : weakest;
+  return alternatives.subject == Alternatives::Subject::pair ? weaker(weakest, of_collective()) : weakest;
 }
 
 // Returns the choices for collectives alone, or those for all other kinds of decisions.
@@ -59,27 +57,25 @@ study::ResultTable choice_table(const Tuning& tuning, const models::PlatformSpec
                             {"measured", "measured", ""},
                             {"error_percent", "error", "%", 1, false},
                             {"fidelity", "fidelity", ""}});
-  for (const TunedDecisions& kind : tuning.kinds) {
-    const Alternatives& alternatives = kind.decisions.alternatives();
+  for (const Decisions& kind : tuning.kinds) {
+    const Alternatives& alternatives = kind.alternatives;
     if (is_of_gemms(alternatives) == alone) continue;
-    const TreeCases cases = kind.decisions.tree_cases();
-    for (std::size_t i = 0; i < kind.decisions.all().size(); ++i) {
-      const Decision& decision = kind.decisions.all()[i];
+    for (const Decision& decision : kind.all) {
       if (decision.is_drawn) continue;
       const std::size_t best = decision.plainest();
-      const std::size_t ruled = kind.tree.choose(cases.features[i]);
+      const std::size_t ruled = kind.tree.choose(alternatives.features_of(decision.sizes));
       std::vector<std::size_t> others = within_error(decision, tuning.question.error);
       std::erase(others, best);
       const Attempted& first = decision.attempts.front();
       table.add_row(
-          {alternatives.key(),
+          {alternatives.key,
            is_of_gemms(alternatives) ? study::Cell(models::to_string(decision.sizes.gemm)) : study::Cell(),
-           alternatives.subject() != Alternatives::Subject::schedule
+           alternatives.subject != Alternatives::Subject::schedule
                ? study::Cell(static_cast<std::int64_t>(decision.sizes.bytes.value()))
                : study::Cell(),
-           alternatives.all()[best].name, sim::to_microseconds(decision.attempts[best].known()),
+           alternatives.all[best].name, sim::to_microseconds(decision.attempts[best].known()),
            first.is_possible ? study::Cell((1.0 + decision.regret(0)) / (1.0 + decision.regret(best))) : study::Cell(),
-           alternatives.all()[ruled].name,
+           alternatives.all[ruled].name,
            decision.attempts[ruled].is_possible ? study::Cell(100.0 * decision.regret(ruled)) : study::Cell(),
            names_of(alternatives, others), decision.attempts[best].is_measured, 100.0 * tuning.question.error,
            std::string(to_string(fidelity_of_choice(alternatives, best, decision.sizes, platform)))});
@@ -101,10 +97,10 @@ study::ResultTable rule_table(const Tuning& tuning) {
                             {"within_error_percent", "within error", "%", 1},
                             {"mean_regret_percent", "mean regret", "%"},
                             {"worst_regret_percent", "worst", "%"}});
-  for (const TunedDecisions& kind : tuning.kinds) {
+  for (const Decisions& kind : tuning.kinds) {
     for (const RuleRecord& rule : kind.rules) {
       const auto where_possible = [&](study::Cell cell) { return rule.possible > 0 ? std::move(cell) : study::Cell(); };
-      table.add_row({kind.decisions.alternatives().key(), rule.rule, static_cast<std::int64_t>(rule.decisions),
+      table.add_row({kind.alternatives.key, rule.rule, static_cast<std::int64_t>(rule.decisions),
                      static_cast<std::int64_t>(rule.possible), where_possible(percentage(rule.right, rule.possible)),
                      where_possible(percentage(rule.within_error, rule.possible)),
                      where_possible(100.0 * rule.mean_regret), where_possible(100.0 * rule.worst_regret)});
@@ -145,9 +141,9 @@ study::ResultTable question_table(const Tuning& tuning, const models::PlatformSp
 }
 
 // Charts the mean and the worst regret of every rule of one kind of decisions.
-study::Chart regret_chart(const TunedDecisions& kind) {
-  study::BarChart chart{.id = "regret_" + kind.decisions.alternatives().key(),
-                        .title = "What rules lose: " + kind.decisions.alternatives().about(),
+study::Chart regret_chart(const Decisions& kind) {
+  study::BarChart chart{.id = "regret_" + kind.alternatives.key,
+                        .title = "What rules lose: " + kind.alternatives.about,
                         .value_axis = "mean regret, %",
                         .series = {"mean", "worst"},
                         .decimals = 1};
@@ -158,50 +154,20 @@ study::Chart regret_chart(const TunedDecisions& kind) {
   return chart;
 }
 
-// Charts the best by kernels and by engines over size: the time of a collective alone, or the speedup with a GEMM.
-study::Chart means_chart(const TunedDecisions& kind) {
-  const Alternatives& alternatives = kind.decisions.alternatives();
-  const bool alone = !is_of_gemms(alternatives);
-  const std::size_t feature = alone ? 0 : 1;
-  study::ScatterChart chart{.id = "means_" + alternatives.key(),
-                            .title = "The best by each means: " + alternatives.about()};
-  chart.x = {
-      .label = std::string(alternatives.features()[feature].about), .unit = alone ? "B" : "", .logarithmic = true};
-  chart.y = {
-      .label = alone ? "time" : "speedup over one after the other", .unit = alone ? "us" : "", .logarithmic = alone};
-  chart.joined = alone;
-  const std::vector<std::pair<std::string, bool>> means{{"kernels", false}, {"engines", true}};
-  for (const auto& [name, engines] : means) {
-    study::ScatterSeries series{name, {}};
-    for (const Decision& decision : kind.decisions.all()) {
-      std::optional<std::size_t> best;
-      for (std::size_t i = 0; i < decision.attempts.size(); ++i) {
-        const bool by_engines = alternatives.all()[i].name.starts_with("engines");
-        const bool counts = decision.attempts[i].time && by_engines == engines;
-        if (counts && (!best || *decision.attempts[i].time < *decision.attempts[*best].time)) best = i;
-      }
-      if (!best) continue;
-      const double time = sim::to_microseconds(*decision.attempts[*best].time);
-      const double serial = sim::to_microseconds(decision.attempts.front().known());
-      series.points.push_back({alternatives.features()[feature].of(decision.sizes), alone ? time : serial / time,
-                               fmt::format("{}: {}", decision.name, alternatives.all()[*best].name)});
-    }
-    chart.series.push_back(std::move(series));
-  }
-  return chart;
-}
-
 std::vector<std::string> sentences(const Tuning& tuning) {
   std::vector<std::string> sentences;
   std::size_t possible = 0;
   std::size_t tried = 0;
-  for (const TunedDecisions& kind : tuning.kinds) {
-    possible += kind.decisions.possible();
-    tried += kind.decisions.tried();
+  for (const Decisions& kind : tuning.kinds) {
+    for (const Decision& decision : kind.all) {
+      for (const Attempted& one : decision.attempts) {
+        if (one.is_possible) ++possible;
+        if (one.time) ++tried;
+      }
+    }
     const RuleRecord& constant = kind.rules.front();
-    std::string text =
-        fmt::format("{}: {} loses {:.1f} % on average, {:.1f} % at worst", kind.decisions.alternatives().about(),
-                    constant.rule, 100.0 * constant.mean_regret, 100.0 * constant.worst_regret);
+    std::string text = fmt::format("{}: {} loses {:.1f} % on average, {:.1f} % at worst", kind.alternatives.about,
+                                   constant.rule, 100.0 * constant.mean_regret, 100.0 * constant.worst_regret);
     if (const auto tree = std::ranges::find(kind.rules, "tree", &RuleRecord::rule); tree != kind.rules.end()) {
       text += fmt::format(
           "; a rule on static sizes is as good as the best in {} of {} that it has not seen and loses "
@@ -217,53 +183,44 @@ std::vector<std::string> sentences(const Tuning& tuning) {
 
 using models::CollectiveKind;
 
-// The range of m, n, k or bytes over the cases that a rule was fitted to.
-struct Range {
-  std::string_view parameter;
-  std::size_t values = 0;  // number of distinct values
-  double least = 0.0, greatest = 0.0;
-};
-
-// Returns the ranges of features that are parameters, that is, whose expression is their own name.
-std::vector<Range> ranges_of(const TunedDecisions& kind) {
-  std::vector<Range> ranges;
-  for (const char* const name : {"m", "n", "k", "bytes"}) {
-    for (const SizeFeature& feature : kind.decisions.alternatives().features()) {
-      if (feature.name != name) continue;
-      std::set<double> values;
-      for (const Decision& decision : kind.decisions.all()) values.insert(feature.of(decision.sizes));
-      ranges.push_back({feature.name, values.size(), *values.begin(), *values.rbegin()});
-    }
-  }
-  return ranges;
-}
-
-// A leaf of a tree with the conditions that lead to it: "bytes <= 33554432", "flops_per_byte > 12000".
-struct Leaf {
-  std::vector<std::string> conditions;
-  std::string choose;
-  std::size_t cases = 0;
-};
-
 std::string title_of(const Tuning& tuning, const models::PlatformSpec& platform) {
   return fmt::format("Made by c3sim tune: {}, for {} with {} GPUs.", tuning.question.name, platform.name,
                      platform.gpus);
 }
 
-// Returns the leaves at or below node `from`, which is reached under `conditions`. Node 0 is the root.
-std::vector<Leaf> leaves_of(const TunedDecisions& kind, std::size_t from = 0,
-                            const std::vector<std::string>& conditions = {}) {
-  const Alternatives& alternatives = kind.decisions.alternatives();
-  const DecisionTree::Node& node = kind.tree.nodes()[from];
-  if (!node.split) return {{conditions, alternatives.all()[node.alternative].name, node.cases}};
-  std::vector<Leaf> leaves;
+// Returns the range of each feature that is a parameter: m, n, k or bytes. Its expression is its own name.
+std::string ranges_in_yaml(const Decisions& kind) {
+  std::string text;
+  for (const char* const name : {"m", "n", "k", "bytes"}) {
+    for (const SizeFeature& feature : kind.alternatives.features) {
+      if (feature.name != name) continue;
+      std::set<double> values;
+      for (const Decision& decision : kind.all) values.insert(feature.of(decision.sizes));
+      text += fmt::format("    {}: {{values: {}, least: {}, greatest: {}}}\n", name, values.size(), *values.begin(),
+                          *values.rbegin());
+    }
+  }
+  return text;
+}
+
+// Returns a line for each leaf at or below node `from`, which is reached under `conditions` such as "bytes <=
+// 33554432". Node 0 is the root.
+std::string leaves_in_yaml(const Decisions& kind, std::size_t from = 0,
+                           const std::vector<std::string>& conditions = {}) {
+  const Alternatives& alternatives = kind.alternatives;
+  const DecisionTree::Node& node = kind.tree.nodes[from];
+  if (!node.split) {
+    return fmt::format("    - {{when: [{}], choose: {}, cases: {}}}\n", fmt::join(conditions, ", "),
+                       alternatives.all[node.alternative].name, node.cases);
+  }
+  std::string text;
   for (const auto& [relation, place] : {std::pair("<=", node.split->below), {">", node.split->above}}) {
     std::vector<std::string> longer = conditions;
     longer.push_back(
-        fmt::format("{} {} {}", alternatives.features()[node.split->feature].name, relation, node.split->threshold));
-    std::ranges::move(leaves_of(kind, place, longer), std::back_inserter(leaves));
+        fmt::format("{} {} {}", alternatives.features[node.split->feature].name, relation, node.split->threshold));
+    text += leaves_in_yaml(kind, place, longer);
   }
-  return leaves;
+  return text;
 }
 
 std::string rules_in_yaml(const Tuning& tuning, const models::PlatformSpec& platform) {
@@ -272,91 +229,16 @@ std::string rules_in_yaml(const Tuning& tuning, const models::PlatformSpec& plat
       "holds;\n# `cases` is how many of those that it was fitted to came there. Beyond the sizes of `fitted_to` it "
       "answers as at\n# their edge: a guess. A threshold is the roundest number between two cases.\n",
       title_of(tuning, platform));
-  for (const TunedDecisions& kind : tuning.kinds) {
-    const Alternatives& alternatives = kind.decisions.alternatives();
-    text += fmt::format("\n{}:\n  about: {}\n  sizes:\n", alternatives.key(), alternatives.about());
-    for (const SizeFeature& feature : alternatives.features()) {
+  for (const Decisions& kind : tuning.kinds) {
+    const Alternatives& alternatives = kind.alternatives;
+    text += fmt::format("\n{}:\n  about: {}\n  sizes:\n", alternatives.key, alternatives.about);
+    for (const SizeFeature& feature : alternatives.features) {
       text += fmt::format("    {}: \"{} ({})\"\n", feature.name, feature.about, feature.expression);
     }
-    text += fmt::format("  fitted_to:\n    cases: {}\n", kind.decisions.all().size());
-    for (const Range& range : ranges_of(kind)) {
-      text += fmt::format("    {}: {{values: {}, least: {}, greatest: {}}}\n", range.parameter, range.values,
-                          range.least, range.greatest);
-    }
-    text += "  rules:\n";
-    for (const Leaf& leaf : leaves_of(kind)) {
-      text += fmt::format("    - {{when: [{}], choose: {}, cases: {}}}\n", fmt::join(leaf.conditions, ", "),
-                          leaf.choose, leaf.cases);
-    }
+    text += fmt::format("  fitted_to:\n    cases: {}\n{}  rules:\n{}", kind.all.size(), ranges_in_yaml(kind),
+                        leaves_in_yaml(kind));
   }
   return text;
-}
-
-// Returns the enumeration's name for a key: "all_gather_beside_gemm" gives "AllGatherBesideGemm".
-std::string type_name(const std::string& key) {
-  std::string name;
-  bool begins = true;
-  for (const char c : key) {
-    if (c != '_') name += begins ? static_cast<char>(std::toupper(static_cast<unsigned char>(c))) : c;
-    begins = c == '_';
-  }
-  return name;
-}
-
-// Declares the features that the tree uses and that are not parameters of the function.
-std::string derived_features(const TunedDecisions& kind) {
-  std::set<std::size_t> used;
-  for (const DecisionTree::Node& node : kind.tree.nodes()) {
-    if (node.split) used.insert(node.split->feature);
-  }
-  std::string code;
-  for (const std::size_t place : used) {
-    const SizeFeature& feature = kind.decisions.alternatives().features()[place];
-    if (feature.name != feature.expression) {
-      code += fmt::format("  const double {} = {};  // {}\n", feature.name, feature.expression, feature.about);
-    }
-  }
-  return code;
-}
-
-std::string rules_in_cpp(const Tuning& tuning, const models::PlatformSpec& platform) {
-  std::string text = fmt::format(
-      "// {}\n// What to choose by static sizes: a GEMM of m x n x k (BLAS order) on every GPU, an array of so many "
-      "bytes on every GPU.\n// A threshold is the roundest number between the two cases beside it, which tell no "
-      "more.\n#pragma "
-      "once\n\nnamespace c3sim_decisions {{\n",
-      title_of(tuning, platform));
-  for (const TunedDecisions& kind : tuning.kinds) {
-    const Alternatives& alternatives = kind.decisions.alternatives();
-    const std::string type = type_name(alternatives.key());
-    const std::vector<Leaf> leaves = leaves_of(kind);
-    std::set<std::string> chosen;
-    for (const Leaf& leaf : leaves) chosen.insert(leaf.choose);
-    std::vector<std::string> parameters, fitted, conditions;
-    for (const auto& [name, values, least, greatest] : ranges_of(kind)) {
-      parameters.push_back(fmt::format("[[maybe_unused]] double {}", name));
-      fitted.push_back(values == 1 ? fmt::format("{} {}", name, least)
-                                   : fmt::format("{} {} to {} ({} values)", name, least, greatest, values));
-      conditions.push_back(fmt::format("{0} >= {1} && {0} <= {2}", name, least, greatest));
-    }
-    text += fmt::format(
-        "\n// {}\nenum class {} {{ {} }};\n// Fitted to {} cases: {}.\n// Beyond these sizes it answers as at their "
-        "edge, a guess: {}_covers() is false there.\nconstexpr {} {}({}) {{\n{}",
-        alternatives.about(), type, fmt::join(chosen, ", "), kind.decisions.all().size(), fmt::join(fitted, ", "),
-        alternatives.key(), type, alternatives.key(), fmt::join(parameters, ", "), derived_features(kind));
-    for (const Leaf& leaf : leaves) {
-      const bool is_last = &leaf == &leaves.back();  // whose conditions follow from those before
-      const std::string when = is_last ? "" : fmt::format("if ({}) ", fmt::join(leaf.conditions, " && "));
-      text += fmt::format("  {}return {}::{};  // {} case{}\n", when, type, leaf.choose, leaf.cases,
-                          leaf.cases == 1 ? "" : "s");
-    }
-    text += fmt::format("}}\nconstexpr bool {}_covers({}) {{\n  return {};\n}}\n", alternatives.key(),
-                        fmt::join(parameters, ", "), fmt::join(conditions, " && "));
-    text += fmt::format("constexpr const char* to_string({} choice) {{\n  switch (choice) {{\n", type);
-    for (const std::string& name : chosen) text += fmt::format("    case {}::{}: return \"{}\";\n", type, name, name);
-    text += "  }\n  return \"\";\n}\n";
-  }
-  return text + "\n}  // namespace c3sim_decisions\n";
 }
 
 // RCCL's tuner skips comments. It reads lines of up to 256 characters.
@@ -394,18 +276,12 @@ std::string plan_row(const study::C3Trial& trial) {
                      engines ? (scenario.prelaunch ? "yes" : "no") : "");
 }
 
-// A pair whose fastest alternatives predictions cannot tell apart. `rows` lists those that nobody has measured, as rows
-// of the plan of c3sim-measure.
-struct OpenPair {
-  std::string about;
-  std::vector<std::string> rows;
-};
-std::vector<OpenPair> open_pairs(const Tuning& tuning) {
-  std::vector<OpenPair> all;
-  for (const TunedDecisions& kind : tuning.kinds) {
-    const Alternatives& pairs = kind.decisions.alternatives();
-    if (pairs.subject() != Alternatives::Subject::pair) continue;
-    for (const Decision& decision : kind.decisions.all()) {
+// Adds the pairs whose fastest alternatives predictions cannot tell apart and nobody has measured.
+void add_open_pairs(const Tuning& tuning, std::vector<OpenQuestion>& questions) {
+  for (const Decisions& kind : tuning.kinds) {
+    const Alternatives& pairs = kind.alternatives;
+    if (pairs.subject != Alternatives::Subject::pair) continue;
+    for (const Decision& decision : kind.all) {
       const std::vector<std::size_t> open = within_error(decision, tuning.question.error);
       if (decision.is_drawn || open.size() == 1) continue;
       std::vector<std::string> rows;
@@ -413,12 +289,11 @@ std::vector<OpenPair> open_pairs(const Tuning& tuning) {
         if (!decision.attempts[i].is_measured) rows.push_back(plan_row(pairs.trial_of(decision.sizes, i)));
       }
       if (rows.empty()) continue;
-      all.push_back({fmt::format("{} beside {}: which of {}, {} not measured", to_string(pairs.kind()), decision.name,
-                                 open.size(), rows.size()),
-                     std::move(rows)});
+      questions.push_back({fmt::format("{} beside {}: which of {}, {} not measured", to_string(pairs.kind),
+                                       decision.name, open.size(), rows.size()),
+                           std::string(plan_command), std::move(rows)});
     }
   }
-  return all;
 }
 
 // Rounds to whole pages, at least one, so that every GPU gets whole elements.
@@ -436,10 +311,8 @@ study::Results tuning_results(const Tuning& tuning, const models::PlatformSpec& 
   study::NamedTable alone{"alone", "What to choose for collectives alone", choice_table(tuning, platform, true), false};
   choices.in_text = choices.table.rows().size() <= longest_text;
   study::NamedTable rules{"rules", "Rules, and what they lose against the best", rule_table(tuning)};
-  for (const TunedDecisions& kind : tuning.kinds) {
+  for (const Decisions& kind : tuning.kinds) {
     rules.charts.push_back(regret_chart(kind));
-    const bool has_means = kind.decisions.alternatives().all().back().name.starts_with("engines");
-    if (has_means) (is_of_gemms(kind.decisions.alternatives()) ? choices : alone).charts.push_back(means_chart(kind));
   }
   for (study::NamedTable* const table : {&choices, &alone, &rules}) {
     if (!table->table.rows().empty()) results.tables.push_back(std::move(*table));
@@ -464,34 +337,35 @@ std::vector<OpenQuestion> open_questions(const Tuning& tuning, const models::Pla
     if (one.prelaunch) continue;
     for (const auto& [from, to] : one.undecided) {
       const std::string about = fmt::format("{} alone, {} to {}", to_string(one.kind), rounded(from), rounded(to));
-      questions.push_back(
-          {about + ": by kernels", fmt::format("{} -b {} -e {} -f 2 -g {}", rccl_test(one.kind), in_pages(from.value()),
-                                               in_pages(to.value()), platform.gpus)});
+      questions.push_back({about + ": by kernels",
+                           fmt::format("{} -b {} -e {} -f 2 -g {}", rccl_test(one.kind), in_pages(from.value()),
+                                       in_pages(to.value()), platform.gpus),
+                           {}});
       if (one.kind != CollectiveKind::all_gather && one.kind != CollectiveKind::all_to_all) continue;
       // Engines do an all-to-all as one copy to each peer, all at once.
       questions.push_back({about + ": by engines",
                            fmt::format("USE_DMA_EXEC=1 NUM_GPU_DEVICES={} ./TransferBench a2a {}", platform.gpus,
-                                       in_pages(std::sqrt(from.value() * to.value()) / platform.gpus))});
+                                       in_pages(std::sqrt(from.value() * to.value()) / platform.gpus)),
+                           {}});
     }
   }
-  for (OpenPair& pair : open_pairs(tuning)) questions.push_back({std::move(pair.about), std::string(plan_command)});
+  add_open_pairs(tuning, questions);
   return questions;
 }
 
 std::vector<study::TextFile> tuning_files(const Tuning& tuning, const models::PlatformSpec& platform) {
-  std::vector<study::TextFile> files{{"decisions.yaml", rules_in_yaml(tuning, platform)},
-                                     {"decisions.h", rules_in_cpp(tuning, platform)}};
+  std::vector<study::TextFile> files{{"decisions.yaml", rules_in_yaml(tuning, platform)}};
   if (!tuning.lines.empty()) {
     const bool is_mesh = platform.fabric.topology == models::Topology::mesh;
     files.push_back({is_mesh ? "rccl_tuner_gfx942.csv" : "nccl_tuner.csv", tuner_file(tuning, platform)});
   }
   std::string plan(plan_heads);
-  for (const OpenPair& pair : open_pairs(tuning)) plan += fmt::format("{}", fmt::join(pair.rows, ""));
   std::string commands = fmt::format(
       "# {}\n# Runs that decide what predictions leave open; c3sim tune --measured reads what they print.\n",
       title_of(tuning, platform));
   for (const OpenQuestion& question : open_questions(tuning, platform)) {
-    if (question.command != plan_command) commands += fmt::format("\n# {}\n{}\n", question.about, question.command);
+    plan += fmt::format("{}", fmt::join(question.rows, ""));
+    if (question.rows.empty()) commands += fmt::format("\n# {}\n{}\n", question.about, question.command);
   }
   if (plan.size() > plan_heads.size()) {
     commands += fmt::format("\n# pairs within {:.3g} %\n{}\n", 100.0 * tuning.question.error, plan_command);

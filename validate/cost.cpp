@@ -3,15 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 #include <iterator>
 #include <map>
 #include <random>
 #include <span>
 #include <tuple>
 
-#include "models/platform/interference.h"
-#include "study/explain/slowdown.h"
 #include "study/report/statistics.h"
 #include "study/report/table_of.h"
 
@@ -61,7 +58,6 @@ void add(CostOfRun& run, const Case& one) {
     const std::optional<Beside> alone = cost_alone_of(one);
     if (!alone) return;
     run.wall = Beside{one.measured - alone->measured, *one.predicted - alone->predicted};
-    run.parts = one.cost_parts;
     if (one.cost_unprobed) run.unprobed = Beside{run.wall->measured, *one.cost_unprobed};
   }
 }
@@ -93,11 +89,6 @@ std::optional<Beside> cost_alone_of(const Case& one) {
   return Beside{std::max(gemm->measured, collective->measured), std::max(gemm->predicted, collective->predicted)};
 }
 
-std::string Cost::name() const {
-  if (is_of_all()) return "all of it";
-  return is_of_a_group() ? group : "table " + table;
-}
-
 Beside Cost::wall() const { return sum_of(known(runs, &CostOfRun::wall)); }
 
 std::size_t Cost::walls() const { return known(runs, &CostOfRun::wall).size(); }
@@ -107,15 +98,6 @@ std::optional<double> Cost::ratio() const { return ratio_of(wall()); }
 std::optional<double> Cost::ratio_unprobed() const {
   const std::vector<Beside> unprobed = known(runs, &CostOfRun::unprobed);
   return unprobed.size() == walls() ? ratio_of(sum_of(unprobed)) : std::nullopt;
-}
-
-std::vector<double> Cost::parts() const {
-  std::vector<double> sums;
-  for (const CostOfRun& run : runs) {
-    sums.resize(std::max(sums.size(), run.parts.size()));
-    std::ranges::transform(run.parts, sums, sums.begin(), std::plus());
-  }
-  return sums;
 }
 
 std::optional<study::Interval> Cost::ratio_interval() const {
@@ -147,13 +129,14 @@ std::optional<Beside> Cost::mean_stretch(std::optional<Beside> CostOfRun::*opera
 std::vector<Cost> costs_of(std::span<const Case> cases) {
   // A row of a table may hold several runs, which differ in their trials and machines.
   using Run = std::tuple<std::string, study::Trial, Machine>;
-  std::map<std::tuple<std::string, calibrate::Role, std::string, std::string>, std::map<Run, CostOfRun>> groups;
+  std::map<std::tuple<std::string, calibrate::Role, Cost::Of, std::string>, std::map<Run, CostOfRun>> groups;
   for (const Case& one : cases) {
     if (!runs_at_once(one)) continue;
-    for (const auto& [of_table, of_group] :
-         {std::pair(std::string(), std::string()), std::pair(std::string(), one.group),
-          std::pair(one.file(), std::string())}) {
-      CostOfRun& run = groups[{one.suite, one.role, of_table, of_group}][{one.where, one.trial, one.machine}];
+    for (const auto& [of, name] : {std::pair(Cost::Of::suite, std::string("all of it")),
+                                   {Cost::Of::group, one.group},
+                                   {Cost::Of::table, "table " + one.file()}}) {
+      if (name.empty()) continue;
+      CostOfRun& run = groups[{one.suite, one.role, of, name}][{one.where, one.trial, one.machine}];
       run.where = one.where;
       run.what = study::to_string(one.trial);
       add(run, one);
@@ -161,62 +144,14 @@ std::vector<Cost> costs_of(std::span<const Case> cases) {
   }
   std::vector<Cost> costs;
   for (auto& [key, runs] : groups) {
-    Cost cost{.suite = std::get<0>(key),
-              .table = std::get<2>(key),
-              .group = std::get<3>(key),
-              .role = std::get<1>(key),
-              .runs = {}};
-    for (auto& [of, run] : runs) {
+    Cost cost;
+    std::tie(cost.suite, cost.role, cost.of, cost.name) = key;
+    for (auto& [what, run] : runs) {
       if (run.wall || run.gemm || run.collective) cost.runs.push_back(std::move(run));
     }
     if (!cost.runs.empty()) costs.push_back(std::move(cost));
   }
   return costs;
-}
-
-namespace {
-
-std::vector<Case*> telling_costs(std::vector<Case>& cases) {
-  std::vector<Case*> telling;
-  for (Case& one : cases) {
-    if (one.figure == study::Figure::time && cost_alone_of(one)) telling.push_back(&one);
-  }
-  return telling;
-}
-
-// Returns the platforms without these mechanisms.
-Platforms without(const Platforms& platforms, std::span<const models::Mechanism> left_out) {
-  return [&platforms, left_out](const Machine& machine) {
-    study::Platform platform = platforms(machine);
-    study::Beside asked = platform.asked;
-    for (const models::Mechanism mechanism : left_out) asked.without.add(mechanism);
-    return study::beside(std::move(platform), std::move(asked));
-  };
-}
-
-// Returns the predicted costs, beyond the longer operation alone, with other platforms.
-std::vector<double> predicted_costs(const std::vector<Case*>& cases, const Platforms& platforms, int jobs,
-                                    const study::Progress& progress = {}) {
-  std::vector<Case> copies;
-  for (const Case* const one : cases) copies.push_back(*one);
-  predict(copies, platforms, jobs, progress);
-  std::vector<double> costs;
-  for (const Case& one : copies) costs.push_back(one.predicted.value_or(0.0) - cost_alone_of(one)->predicted);
-  return costs;
-}
-
-}  // namespace
-
-void split_costs(std::vector<Case>& cases, const Platforms& platforms, int jobs, const study::Progress& progress) {
-  const std::vector<Case*> telling = telling_costs(cases);
-  std::vector<std::vector<double>> costs;  // by machine
-  const auto machines = study::left_out_in_turn(models::sharing_mechanisms);
-  for (const std::span<const models::Mechanism> left_out : machines) {
-    costs.push_back(predicted_costs(telling, without(platforms, left_out), jobs));
-    if (progress) progress(costs.size(), machines.size());
-  }
-  const std::vector<std::vector<double>> parts = study::parts_of(costs);
-  for (std::size_t i = 0; i < parts.size(); ++i) telling[i]->cost_parts = parts[i];
 }
 
 void predict_unprobed(std::vector<Case>& cases, const Platforms& platforms, int jobs, const study::Progress& progress) {
@@ -230,9 +165,16 @@ void predict_unprobed(std::vector<Case>& cases, const Platforms& platforms, int 
     machine.changes.insert(machine.changes.begin(), values.begin(), values.end());
     return platforms(machine);
   };
-  const std::vector<Case*> telling = telling_costs(cases);
-  const std::vector<double> costs = predicted_costs(telling, unprobed, jobs, progress);
-  for (std::size_t i = 0; i < costs.size(); ++i) telling[i]->cost_unprobed = costs[i];
+  const auto has_cost = [](const Case& one) { return one.figure == study::Figure::time && cost_alone_of(one); };
+  std::vector<Case> others;
+  std::ranges::copy_if(cases, std::back_inserter(others), has_cost);
+  predict(others, unprobed, jobs, progress);
+  auto other = others.cbegin();
+  for (Case& one : cases) {
+    if (!has_cost(one)) continue;
+    one.cost_unprobed = other->predicted.value_or(0.0) - cost_alone_of(*other)->predicted;
+    ++other;
+  }
 }
 
 namespace {
@@ -293,41 +235,16 @@ ResultTable cost_table(std::span<const Case> cases) {
 ResultTable cost_run_table(std::span<const Case> cases) {
   std::vector<Cost> runs;
   for (const Cost& cost : costs_of(cases)) {
-    if (!cost.is_of_a_group()) continue;
-    for (const CostOfRun& run : cost.runs) {
-      runs.push_back({.suite = cost.suite, .table = "", .group = cost.group, .role = cost.role, .runs = {run}});
-    }
+    if (cost.of != Cost::Of::group) continue;
+    for (const CostOfRun& run : cost.runs) runs.push_back({cost.suite, cost.role, cost.of, cost.name, {run}});
   }
   using C = const Cost&;
   return table_of<Cost>(runs, shown_costs({{{"suite", "suite", ""}, [](C cost) { return suite_title(cost.suite); }},
-                                           {{"group", "group", ""}, &Cost::group},
+                                           {{"group", "group", ""}, &Cost::name},
                                            {{"role", "role", ""}, &Cost::role},
                                            {{"where", "where", ""}, [](C cost) { return cost.runs.front().where; }},
                                            {{"run", "run", ""}, [](C cost) { return cost.runs.front().what; }}},
                                           1, {}));
-}
-
-ResultTable cost_part_table(std::span<const Case> cases) {
-  using C = const Cost&;
-  constexpr double microseconds = 1e6;
-  std::vector<Cost> costs = costs_of(cases);
-  std::erase_if(costs, [](C cost) { return cost.parts().empty() || cost.wall().predicted <= 0.0; });
-  const auto share = [](C cost, double part) { return Cell(part / cost.wall().predicted * percent); };
-  std::vector<Shown<Cost>> shown{
-      {{"suite", "suite", ""}, [](C cost) { return suite_title(cost.suite); }},
-      {{"group", "group", ""}, &Cost::name},
-      {{"role", "role", ""}, &Cost::role},
-      {{"predicted_cost_us", "cost, predicted", "us", 0}, [](C cost) { return cost.wall().predicted * microseconds; }}};
-  for (std::size_t i = 0; i < models::sharing_mechanisms.size(); ++i) {
-    const std::string name(to_string(models::sharing_mechanisms[i]));
-    shown.push_back({{name + "_pct", name, "%", 1}, [i, share](C cost) { return share(cost, cost.parts()[i]); }});
-  }
-  shown.push_back({{"rest_pct", "rest", "%", 1}, [share](C cost) {
-                     double rest = cost.wall().predicted;
-                     for (const double part : cost.parts()) rest -= part;
-                     return share(cost, rest);
-                   }});
-  return table_of<Cost>(costs, shown);
 }
 
 }  // namespace c3sim::validate

@@ -406,17 +406,6 @@ std::string strategy_of(const Case& one) {
   return {};
 }
 
-// Logs sums logarithms of measured values over the values that the constant factor multiplies.
-struct Logs {
-  double sum = 0.0;
-  double count = 0.0;
-
-  void add(double log, double times = 1.0) {
-    sum += times * log;
-    count += times;
-  }
-};
-
 // Replaces `constant`, which holds the value that the factor multiplies, by its product with the fitted factor.
 void fit_constants(std::vector<Case>& cases) {
   std::map<GroupKey, std::vector<Case*>> groups;
@@ -425,17 +414,22 @@ void fit_constants(std::vector<Case>& cases) {
   }
   const auto log_of = [](const Case& one) { return std::log(one.measured / *one.baselines.constant); };
   for (const auto& [key, alike] : groups) {
-    Logs all;
-    Logs to_be_fitted;
+    double all = 0.0;
+    std::vector<double> to_be_fitted;
     for (const Case* const one : alike) {
-      all.add(log_of(*one));
-      if (one->role == calibrate::Role::calibrate) to_be_fitted.add(log_of(*one));
+      all += log_of(*one);
+      if (one->role == calibrate::Role::calibrate) to_be_fitted.push_back(log_of(*one));
     }
+    const auto others = static_cast<double>(alike.size() - 1);
     for (Case* const one : alike) {
-      Logs logs = to_be_fitted.count > 0.0 ? to_be_fitted : all;
-      if (to_be_fitted.count <= 0.0) logs.add(log_of(*one), -1.0);
       std::optional<double>& constant = one->baselines.constant;
-      constant = logs.count > 0.5 ? std::optional(std::exp(logs.sum / logs.count) * *constant) : std::nullopt;
+      if (!to_be_fitted.empty()) {
+        *constant *= std::exp(study::mean(to_be_fitted));
+      } else if (alike.size() > 1) {
+        *constant *= std::exp((all - log_of(*one)) / others);
+      } else {
+        constant.reset();
+      }
     }
   }
 }

@@ -1,5 +1,5 @@
-// Presents a validation: as tables for the terminal, JSON and CSV; as a page; and as the Markdown of docs/accuracy.md,
-// docs/deviations.md and the README's table of accuracy.
+// Presents a validation: as tables for the terminal, JSON and CSV; with charts; and as the Markdown of
+// docs/accuracy.md, docs/deviations.md and the README's table of accuracy.
 #pragma once
 
 #include <optional>
@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "study/report/page.h"
 #include "study/report/results.h"
 #include "study/report/table_of.h"
 #include "validate/metrics.h"
@@ -51,9 +50,9 @@ study::ResultTable move_table(std::span<const Move> moves);
 // Returns sentences: how many cases lie within their bands, how many claims hold, and how much is left out.
 std::string verdict(const Validation& validation);
 
-// Returns a page that shows every suite in a chart and every case in a table. `version` is that of c3sim; `results` is
-// the report of the validation.
-study::Page page_of(const Validation& validation, const study::Results& results, const std::string& version);
+// Adds charts to tables of the report: predicted and measured costs, and for every suite predicted over measured values
+// and errors by size.
+void add_charts(const Validation& validation, study::Results& results);
 
 // Returns everything except the cases as Markdown: errors by suite and group, simple rules, choices, claims, and what
 // is not compared.

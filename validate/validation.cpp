@@ -6,7 +6,6 @@
 #include <set>
 
 #include "calibrate/measurement_files.h"
-#include "calibrate/readers/profile_reading.h"
 #include "calibrate/readers/screen.h"
 #include "sim/config/config_error.h"
 #include "validate/cost.h"
@@ -45,16 +44,6 @@ void require_cases(Validation& validation, const std::filesystem::path& file) {
   throw sim::ConfigError(validation.faults);
 }
 
-// Throws sim::ConfigError for a file that is given twice, since its cases would count twice.
-void refuse_twice(std::span<const std::filesystem::path> before, const std::filesystem::path& file) {
-  for (const std::filesystem::path& other : before) {
-    std::error_code absent;
-    if (!std::filesystem::equivalent(other, file, absent)) continue;
-    const std::string as = other == file ? "" : ", first as " + other.string();
-    throw sim::ConfigError({{file.string(), "", "is given twice" + as + ": it is compared once"}});
-  }
-}
-
 // Adds the cases of a reading, and its omissions by reason.
 void take(Validation& validation, const calibrate::Reading& reading, const std::string& suite,
           const std::string& platform, double band) {
@@ -89,7 +78,6 @@ void finish(Validation& validation, const Library& library, const Options& optio
   add_baselines(validation.cases, library.platforms);  // before keep_only(), since rules are fitted to other cases
   keep_only(validation, options.only);
   predict(validation.cases, library.platforms, options.jobs, options.progress);
-  if (options.mechanisms) split_costs(validation.cases, library.platforms, options.jobs, options.progress);
   if (options.unprobed) predict_unprobed(validation.cases, library.platforms, options.jobs, options.progress);
   if (options.uncertainty) {
     validation.uncertainty = options.uncertainty;
@@ -213,36 +201,23 @@ calibrate::ScreenedFor screened_for(const calibrate::Reading& reading, const Lib
 
 namespace {
 
-// Reads a file for its machine.
-calibrate::Reading read_for_machine(const calibrate::Reader& reader, const std::filesystem::path& file,
-                                    calibrate::Rows rows, const Library& library, const Options& options) {
-  calibrate::Reading reading = reader.read(file, rows);
-  const calibrate::ScreenedFor target = screened_for(reading, library, options.platform, options.changes);
-  reading.platform = target.platform;
-  refuse_other_gpus(reading, file.string(), target);
-  leave_out_other_nodes(reading, target);
-  return reading;
-}
-
+// Returns the readings of files. What could not be read is at fault and left out.
 std::vector<calibrate::Reading> readings_of(Validation& validation, const Library& library,
                                             std::span<const std::filesystem::path> files, const Options& options) {
-  const calibrate::Reader reader = reader_of_everything(library);
-  std::vector<calibrate::Reading> readings;
-  for (std::size_t i = 0; i < files.size(); ++i) {
-    const std::filesystem::path& file = files[i];
-    try {
-      refuse_twice(files.first(i), file);
-      calibrate::Reading reading = read_for_machine(reader, file, calibrate::Rows::measured, library, options);
-      calibrate::keep_apart(reading, file, files);
-      calibrate::refuse_disordered(reading, file.string());
-      readings.push_back(std::move(reading));
-    } catch (const sim::ConfigError& error) {
-      std::ranges::copy(error.faults(), std::back_inserter(validation.faults));
-      validation.left_out.push_back({"", file.string(), "the whole file: " + error.faults().front().what, 0});
-    }
+  const auto target_of = [&](const calibrate::Reading& reading) {
+    return screened_for(reading, library, options.platform, options.changes);
+  };
+  calibrate::MeasurementFiles read =
+      calibrate::read_measurement_files(reader_of_everything(library), files, target_of, calibrate::Repeats::counted);
+  for (const sim::Fault& fault : read.unreadable) {
+    validation.faults.push_back(fault);
+    const auto of_fault = [&fault](const auto& file) { return fault.where.starts_with(file.string()); };
+    const auto file = std::ranges::find_if(files, of_fault);
+    const std::string name = file == files.end() ? fault.where : file->string();
+    if (!validation.left_out.empty() && validation.left_out.back().file == name) continue;  // it is told once
+    validation.left_out.push_back({"", name, "the whole file: " + fault.what, 0});
   }
-  tell_waits_of_ranks(readings);
-  return readings;
+  return std::move(read.readings);
 }
 
 // Adds the cases of a reading and what the user should know about it.
@@ -255,7 +230,8 @@ void take_with_remarks(Validation& validation, const calibrate::Reading& reading
 void remark_on_platforms(Validation& validation, const Library& library,
                          const std::vector<calibrate::Reading>& readings) {
   const auto differs = [&readings](const calibrate::Reading& one) {
-    return std::ranges::any_of(readings, [&one](const auto& other) { return other.platform != one.platform; });
+    return std::ranges::any_of(
+        readings, [&one](const auto& other) { return !other.platform.empty() && other.platform != one.platform; });
   };
   for (const calibrate::Reading& reading : readings) {
     if (!reading.gpu.empty() || calibrate::platform_of(reading, library.platform_names) || !differs(reading)) continue;
@@ -276,6 +252,7 @@ Validation read_files(const Library& library, std::span<const std::filesystem::p
   for (const calibrate::Reading& reading : readings) {
     take_with_remarks(validation, reading, band_of_users);
     take_faults(validation, reading);
+    if (reading.platform.empty()) continue;  // it is of another GPU
     validation.suites.push_back({"", reading.name, "Read as " + reading.format, reading.platform});
   }
   require_cases(validation, files.front());
@@ -291,8 +268,11 @@ Validation validate_files(const Library& library, std::span<const std::filesyste
 }
 
 Validation predict_file(const Library& library, const std::filesystem::path& file, const Options& options) {
-  calibrate::Reading reading =
-      read_for_machine(reader_of_everything(library), file, calibrate::Rows::all, library, options);
+  calibrate::Reading reading = reader_of_everything(library).read(file, calibrate::Rows::all);
+  const calibrate::ScreenedFor target = screened_for(reading, library, options.platform, options.changes);
+  reading.platform = target.platform;
+  refuse_other_gpus(reading, file.string(), target);
+  leave_out_other_nodes(reading, target);
   if (!reading.faults.empty()) throw sim::ConfigError(reading.faults);
   for (calibrate::Measurement& measurement : reading.measurements) {
     measurement.seen.clear();

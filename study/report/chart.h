@@ -1,4 +1,4 @@
-// Describes charts as plain data: bars, points, bands and timelines. The data say what is shown; the page that draws
+// Describes charts as plain data: bars, points and timelines. The data say what is shown; the page that draws
 // them (study/report/page.h) decides sizes, shapes and colours. Values that are not finite are left out.
 #pragma once
 
@@ -95,26 +95,6 @@ struct ScatterChart {
   bool is_panel = false;    // drawn small, next to other panels
 };
 
-// A BandRow is a claim: the band that the prediction should lie in (low <= high), and the published value.
-struct BandRow {
-  std::string name;
-  double low = 0.0;
-  double high = 0.0;
-  std::optional<Published> published = {};
-  double predicted = 0.0;
-  std::string unit = {};  // may be empty
-
-  bool holds() const { return low <= predicted && predicted <= high; }
-};
-
-// A BandChart gives each row a scale of its own, so that all bands are equally wide.
-struct BandChart {
-  std::string id;
-  std::string title;
-  std::vector<BandRow> rows = {};
-  std::string caption = {};
-};
-
 // A TimelineBar is one activity in a row of a timeline.
 struct TimelineBar {
   double start = 0.0;
@@ -138,6 +118,6 @@ struct TimelineChart {
   std::string caption = {};
 };
 
-using Chart = std::variant<BarChart, ScatterChart, BandChart, TimelineChart>;
+using Chart = std::variant<BarChart, ScatterChart, TimelineChart>;
 
 }  // namespace c3sim::study

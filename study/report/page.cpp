@@ -6,7 +6,6 @@
 #include <array>
 #include <cmath>
 #include <cstdlib>
-#include <functional>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string_view>
@@ -46,31 +45,7 @@ Json cell_json(const Cell& cell, int decimals) {
                     cell);
 }
 
-Json column_json(const PageTable& table, std::size_t index) {
-  const Column& column = table.table.columns()[index];
-  bool numeric = false;
-  bool fraction = false;  // counts have no decimals
-  for (const auto& row : table.table.rows()) {
-    numeric = numeric || is_number(row[index]);
-    fraction = fraction || std::holds_alternative<double>(row[index]);
-  }
-  const bool choice = std::ranges::count(table.choices, column.key) > 0;
-  return {{"heading", column.heading},
-          {"unit", shown_unit(column, table.table.rows(), index).unit},
-          {"numeric", numeric},
-          {"decimals", fraction ? column.decimals : 0},
-          {"command", column.key == "command"},
-          {"choice", choice}};
-}
-
-Json section_json(const Section& section, const Colours& colours) {
-  Json json{{"id", section.id}, {"heading", section.heading}, {"paragraphs", section.paragraphs}};
-  for (const char* const list : {"charts", "tables"}) json[list] = Json::array();
-  for (const Chart& chart : section.charts) json["charts"].push_back(chart_json(chart, colours));
-  for (const PageTable& table : section.tables) json["tables"].push_back(table_json(table));
-  return json;
-}
-
+// Names returns the names that a chart shows in colours of their own.
 struct Names {
   std::vector<std::string> operator()(const BarChart& chart) const {
     if (chart.series.size() != 1) return chart.series;
@@ -83,7 +58,6 @@ struct Names {
     for (const ScatterSeries& series : chart.series) names.push_back(series.name);
     return names;
   }
-  std::vector<std::string> operator()(const BandChart&) const { return {}; }
   std::vector<std::string> operator()(const TimelineChart& chart) const { return chart.series; }
 };
 
@@ -116,8 +90,6 @@ void add_chart(const std::vector<std::string>& names, std::vector<std::string>& 
     seen.push_back(name);
   }
 }
-
-using Json = nlohmann::ordered_json;
 
 // Returns null for a value that is not finite, since JSON has no infinity.
 Json optional_json(std::optional<double> value) { return value && std::isfinite(*value) ? Json(*value) : Json(); }
@@ -207,22 +179,6 @@ struct ToJson {
     return json;
   }
 
-  Json operator()(const BandChart& chart) const {
-    Json json = head("bands", chart.id, chart.title, chart.caption);
-    json["rows"] = Json::array();
-    for (const BandRow& row : chart.rows) {
-      SIM_CHECK(row.low <= row.high && std::isfinite(row.high - row.low) && std::isfinite(row.predicted));
-      json["rows"].push_back({{"name", row.name},
-                              {"low", row.low},
-                              {"high", row.high},
-                              {"published", range_json(row.published)},
-                              {"predicted", row.predicted},
-                              {"unit", row.unit},
-                              {"holds", row.holds()}});
-    }
-    return json;
-  }
-
   Json operator()(const TimelineChart& chart) const {
     Json json = head("timeline", chart.id, chart.title, chart.caption);
     json["series"] = chart.series;
@@ -256,7 +212,8 @@ std::string filled(std::string_view frame, const std::map<std::string, std::stri
 }
 
 constexpr std::size_t long_table = 20;    // number of rows from which on a reader may want to filter
-constexpr std::size_t most_choices = 12;  // limit of what a drop-down should hold
+constexpr std::size_t first_rows = 25;    // number of rows shown before the reader asks for more
+constexpr std::size_t most_choices = 32;  // limit of what a drop-down should hold
 
 // Returns whether a column consists of a few texts that recur.
 bool is_choice(const ResultTable& table, std::size_t column) {
@@ -270,16 +227,31 @@ bool is_choice(const ResultTable& table, std::size_t column) {
   return texts.size() >= 2 && texts.size() <= most_choices;
 }
 
-PageTable page_table(const NamedTable& named) {
-  PageTable table{.id = named.key + "_table", .table = named.table};
-  table.every_column = !named.in_text;
-  if (named.table.rows().size() <= long_table) return table;
-  table.filterable = true;
-  for (std::size_t c = 0; c < named.table.columns().size(); ++c) {
-    const Column& column = named.table.columns()[c];
-    if ((column.in_text || table.every_column) && is_choice(named.table, c)) table.choices.push_back(column.key);
+// Returns the places of the columns that a page shows, in their order.
+std::vector<std::size_t> places_on_page(const NamedTable& named) {
+  const std::vector<Column>& columns = named.table.columns();
+  std::vector<std::size_t> places;
+  for (const std::string& key : named.on_page) places.push_back(place_of(columns, key));
+  for (std::size_t c = 0; c < columns.size() && named.on_page.empty(); ++c) {
+    if (columns[c].in_text || !named.in_text) places.push_back(c);
   }
-  return table;
+  return places;
+}
+
+Json column_json(const ResultTable& table, std::size_t index, bool is_filtered) {
+  const Column& column = table.columns()[index];
+  bool numeric = false;
+  bool fraction = false;  // counts have no decimals
+  for (const auto& row : table.rows()) {
+    numeric = numeric || is_number(row[index]);
+    fraction = fraction || std::holds_alternative<double>(row[index]);
+  }
+  return {{"heading", column.heading},
+          {"unit", shown_unit(column, table.rows(), index).unit},
+          {"numeric", numeric},
+          {"decimals", fraction ? column.decimals : 0},
+          {"command", column.key == "command"},
+          {"choice", is_filtered && is_choice(table, index)}};
 }
 
 // Returns the title without what the title of the page says already.
@@ -289,49 +261,28 @@ std::string heading_of(const std::string& title, const std::string& page_title) 
   return title.starts_with(repeated) ? title.substr(repeated.size()) : title;
 }
 
-Section section(const NamedTable& named, const std::string& page_title) {
-  return {.id = named.key,
-          .heading = heading_of(named.title, page_title),
-          .charts = named.charts,
-          .tables = {page_table(named)}};
+Json section_json(const std::string& id, const std::string& heading, const std::vector<Chart>& charts,
+                  const Colours& colours) {
+  Json json{{"id", id}, {"heading", heading}, {"charts", Json::array()}};
+  for (const Chart& chart : charts) json["charts"].push_back(chart_json(chart, colours));
+  return json;
 }
 
-}  // namespace
-
-nlohmann::ordered_json table_json(const PageTable& table) {
-  for (const std::string& key : table.choices) {
-    SIM_CHECK(std::ranges::count(table.table.columns(), key, &Column::key) > 0);
-  }
-  Json json{
-      {"id", table.id}, {"caption", table.caption}, {"filterable", table.filterable}, {"first", table.first_rows}};
-  const std::vector<Column>& columns = table.table.columns();
-  std::vector<Json> rows(table.table.rows().size(), Json::array());
-  for (const char* const list : {"columns", "rows"}) json[list] = Json::array();
-  for (std::size_t c = 0; c < columns.size(); ++c) {
-    if (!columns[c].in_text && !table.every_column) continue;
-    json["columns"].push_back(column_json(table, c));
-    const ShownUnit shown = shown_unit(columns[c], table.table.rows(), c);
-    for (std::size_t r = 0; r < rows.size(); ++r) {
-      rows[r].push_back(cell_json(shown.of(table.table.rows()[r][c]), columns[c].decimals));
+// Returns the tables in the order of the page, without those that have nothing to show.
+std::vector<const NamedTable*> in_order(const Results& results) {
+  std::vector<const NamedTable*> tables;
+  for (const bool in_text : {true, false}) {
+    for (const NamedTable& named : results.tables) {
+      const bool is_empty = named.table.rows().empty() && named.charts.empty();
+      if (named.in_text == in_text && !is_empty) tables.push_back(&named);
     }
   }
-  for (Json& row : rows) json["rows"].push_back(std::move(row));
-  return json;
+  return tables;
 }
 
-nlohmann::ordered_json page_json(const Page& page) {
-  const Colours colours = colours_of(page);
-  Json json{{"title", page.title}, {"lead", page.lead}, {"sections", Json::array()}, {"headlines", Json::array()}};
-  for (const Headline& one : page.headlines) {
-    json["headlines"].push_back({{"label", one.label}, {"value", one.value}, {"beside", one.beside}});
-  }
-  json["version"] = page.version;
-  json["command"] = page.command;
-  for (const Section& section : page.sections) json["sections"].push_back(section_json(section, colours));
-  return json;
-}
-
-std::string script_text(const nlohmann::ordered_json& json) {
+// Returns the JSON as text that may stand inside <script>: the text cannot end the element. Bytes that are not UTF-8
+// are replaced.
+std::string script_text(const Json& json) {
   const std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace);
   std::string result;
   result.reserve(text.size());
@@ -349,29 +300,69 @@ std::string script_text(const nlohmann::ordered_json& json) {
   return result;
 }
 
-std::vector<std::string> coloured_names(const Chart& chart) { return std::visit(Names{}, chart); }
+}  // namespace
 
-Colours colours_of(const Page& page) {
+nlohmann::ordered_json table_json(const NamedTable& named) {
+  const ResultTable& table = named.table;
+  const bool is_filtered = table.rows().size() > long_table;
+  Json json{{"id", named.key + "_table"}, {"filterable", is_filtered}, {"first", first_rows}};
+  std::vector<Json> rows(table.rows().size(), Json::array());
+  for (const char* const list : {"columns", "rows"}) json[list] = Json::array();
+  for (const std::size_t place : places_on_page(named)) {
+    const Column& column = table.columns()[place];
+    json["columns"].push_back(column_json(table, place, is_filtered));
+    const ShownUnit shown = shown_unit(column, table.rows(), place);
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+      rows[r].push_back(cell_json(shown.of(table.rows()[r][place]), column.decimals));
+    }
+  }
+  for (Json& row : rows) json["rows"].push_back(std::move(row));
+  return json;
+}
+
+nlohmann::ordered_json page_json(const Results& results, const std::string& version, const std::string& command) {
+  const Colours colours = colours_of(results);
+  const std::string title = title_of(results);
+  Json lead = Json::array({"What c3sim predicts for the platform " + results.platform + "."});
+  for (const std::string& note : results.notes) lead.push_back(note);
+  for (const std::string& warning : results.warnings) lead.push_back("Warning: " + warning);
+  Json json{{"title", title},     {"lead", std::move(lead)}, {"sections", Json::array()}, {"headlines", Json::array()},
+            {"version", version}, {"command", command}};
+  for (const Headline& one : results.headlines) {
+    json["headlines"].push_back({{"label", one.label}, {"value", one.value}, {"beside", one.beside}});
+  }
+  Json& sections = json["sections"];
+  if (!results.charts.empty()) sections.push_back(section_json("overview", "Overview", results.charts, colours));
+  for (const NamedTable* const named : in_order(results)) {
+    sections.push_back(section_json(named->key, heading_of(named->title, title), named->charts, colours));
+    sections.back()["table"] = table_json(*named);
+  }
+  return json;
+}
+
+Colours colours_of(const Results& results, const Palette& palette) {
   Colours colours;
-  for (const std::vector<std::string>& beside : page.palette.first) {
+  for (const std::vector<std::string>& beside : palette.first) {
     for (std::size_t i = 0; i < beside.size(); ++i) colours.emplace(beside[i], static_cast<int>(i) % colour_count);
   }
-  for (const std::string& name : page.palette.grey) colours.insert_or_assign(name, grey);
+  for (const std::string& name : palette.grey) colours.insert_or_assign(name, grey);
   std::vector<std::string> seen;
-  for (const Section& section : page.sections) {
-    for (const Chart& chart : section.charts) add_chart(coloured_names(chart), seen, colours);
-  }
+  const auto add = [&](const std::vector<Chart>& charts) {
+    for (const Chart& chart : charts) add_chart(std::visit(Names{}, chart), seen, colours);
+  };
+  add(results.charts);
+  for (const NamedTable* const named : in_order(results)) add(named->charts);
   return colours;
 }
 
 nlohmann::ordered_json chart_json(const Chart& chart, const Colours& colours) {
   Json json = std::visit(ToJson{}, chart);
   json["colours"] = Json::array();
-  for (const std::string& name : coloured_names(chart)) json["colours"].push_back(colours.at(name));
+  for (const std::string& name : std::visit(Names{}, chart)) json["colours"].push_back(colours.at(name));
   return json;
 }
 
-std::string to_html(const Page& page) {
+std::string to_html(const Results& results, const std::string& version, const std::string& command) {
   const PagePart style = page_style();
   std::map<std::string, std::string, std::less<>> texts;
   texts["style"] = style.text;
@@ -380,7 +371,7 @@ std::string to_html(const Page& page) {
     texts["script_hashes"] += (texts["script_hashes"].empty() ? "'" : " '") + script.hash + "'";
     texts["scripts"].append("<script>").append(script.text).append("</script>\n");
   }
-  texts["data"] = script_text(page_json(page));
+  texts["data"] = script_text(page_json(results, version, command));
   return filled(page_frame(), texts);
 }
 
@@ -409,22 +400,6 @@ std::string title_of(const Results& results) {
   if (!results.title.empty()) return results.title;
   const std::string& first = results.tables.front().title;
   return first.empty() ? "Predicted for " + results.platform : first;
-}
-
-Page results_page(const Results& results) {
-  Page page{.title = title_of(results), .palette = study_palette(), .headlines = results.headlines};
-  page.lead.push_back("What c3sim predicts for the platform " + results.platform + ".");
-  page.lead.insert(page.lead.end(), results.notes.begin(), results.notes.end());
-  for (const std::string& warning : results.warnings) page.lead.push_back("Warning: " + warning);
-  if (!results.charts.empty()) {
-    page.sections.push_back({.id = "overview", .heading = "Overview", .charts = results.charts});
-  }
-  for (const bool in_text : {true, false}) {
-    for (const NamedTable& named : results.tables) {
-      if (named.in_text == in_text) page.sections.push_back(section(named, page.title));
-    }
-  }
-  return page;
 }
 
 }  // namespace c3sim::study

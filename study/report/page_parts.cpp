@@ -28,7 +28,6 @@ EMBED(c3sim_page_table, C3SIM_PAGE_TABLE);
 EMBED(c3sim_page_charts, C3SIM_PAGE_CHARTS);
 EMBED(c3sim_page_bars, C3SIM_PAGE_BARS);
 EMBED(c3sim_page_points, C3SIM_PAGE_POINTS);
-EMBED(c3sim_page_bands, C3SIM_PAGE_BANDS);
 EMBED(c3sim_page_timeline, C3SIM_PAGE_TIMELINE);
 EMBED(c3sim_page_script, C3SIM_PAGE_SCRIPT);
 
@@ -64,10 +63,10 @@ std::string_view page_frame() { return text_of(c3sim_page_html); }
 PagePart page_style() { return part(c3sim_page_css, C3SIM_PAGE_CSS_SHA256); }
 
 std::vector<PagePart> page_scripts() {
-  return {part(c3sim_page_library, C3SIM_PAGE_LIBRARY_SHA256),   part(c3sim_page_table, C3SIM_PAGE_TABLE_SHA256),
-          part(c3sim_page_charts, C3SIM_PAGE_CHARTS_SHA256),     part(c3sim_page_bars, C3SIM_PAGE_BARS_SHA256),
-          part(c3sim_page_points, C3SIM_PAGE_POINTS_SHA256),     part(c3sim_page_bands, C3SIM_PAGE_BANDS_SHA256),
-          part(c3sim_page_timeline, C3SIM_PAGE_TIMELINE_SHA256), part(c3sim_page_script, C3SIM_PAGE_SCRIPT_SHA256)};
+  return {part(c3sim_page_library, C3SIM_PAGE_LIBRARY_SHA256), part(c3sim_page_table, C3SIM_PAGE_TABLE_SHA256),
+          part(c3sim_page_charts, C3SIM_PAGE_CHARTS_SHA256),   part(c3sim_page_bars, C3SIM_PAGE_BARS_SHA256),
+          part(c3sim_page_points, C3SIM_PAGE_POINTS_SHA256),   part(c3sim_page_timeline, C3SIM_PAGE_TIMELINE_SHA256),
+          part(c3sim_page_script, C3SIM_PAGE_SCRIPT_SHA256)};
 }
 
 }  // namespace c3sim::study

@@ -32,6 +32,9 @@ struct NamedTable {
   bool in_text = true;             // false: too long to read; for files and programs only
   std::vector<Chart> charts = {};  // charts that show the table
   bool sums_up = false;            // only repeats values of the first table in fewer rows
+  // Keys of the columns that a page shows, in this order. None: those of the text or, of a table that the text leaves
+  // out, all.
+  std::vector<std::string> on_page = {};
 };
 
 // A NamedRun is a schedule that the results come from, for those who want to inspect it.

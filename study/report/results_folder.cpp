@@ -22,6 +22,7 @@
 #include "sim/config/output_file.h"
 #include "sim/trace.h"
 #include "study/play/digest.h"
+#include "study/report/page.h"
 #include "study/report/result_table.h"
 
 namespace c3sim::study {
@@ -45,16 +46,14 @@ std::string question_of(const Origin& origin) {
   return std::regex_replace(origin.command, left_out, "$1");  // other words in quotes stay as they are
 }
 
-std::vector<TextFile> files_of(const Results& results, Page page, const Origin& origin) {
+std::vector<TextFile> files_of(const Results& results, const Origin& origin) {
   std::vector<TextFile> files;
   for (const NamedTable& named : results.tables) {
     std::ostringstream csv;
     named.table.write_csv(csv);
     files.push_back({named.key + ".csv", csv.str()});
   }
-  page.version = origin.version;
-  page.command = question_of(origin);
-  files.push_back({"page.html", to_html(page)});
+  files.push_back({"page.html", to_html(results, origin.version, question_of(origin))});
   files.insert(files.end(), results.files.begin(), results.files.end());
   return files;
 }
@@ -184,12 +183,7 @@ std::vector<sim::Fault> in_the_way(const fs::path& directory, const std::vector<
 }
 
 void save(const Results& results, const Origin& origin, const fs::path& directory, const FolderLock* held) {
-  save(results, results_page(results), origin, directory, held);
-}
-
-void save(const Results& results, const Page& page, const Origin& origin, const fs::path& directory,
-          const FolderLock* held) {
-  const std::vector<TextFile> files = files_of(results, page, origin);
+  const std::vector<TextFile> files = files_of(results, origin);
   std::vector<std::string> names{index_name};
   for (const TextFile& file : files) names.push_back(file.name);
   for (const LongFile& file : results.long_files) names.push_back(file.name);

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "sim/config/config_error.h"
-#include "study/report/page.h"
 #include "study/report/results.h"
 
 namespace c3sim::study {
@@ -48,8 +47,6 @@ struct Origin {
 // files edited since. It creates and locks a missing `directory` unless the caller holds its lock. Throws
 // sim::ConfigError, before it writes anything, if something is in the way or another run is at work, and
 // std::system_error if the file system refuses.
-void save(const Results& results, const Page& page, const Origin& origin, const std::filesystem::path& directory,
-          const FolderLock* held = nullptr);
 void save(const Results& results, const Origin& origin, const std::filesystem::path& directory,
           const FolderLock* held = nullptr);
 

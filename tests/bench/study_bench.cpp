@@ -200,12 +200,12 @@ BENCHMARK(tune_pairs)->Unit(benchmark::kMillisecond);
 void fit_tree(benchmark::State& state) {
   std::mt19937 random(1);
   std::uniform_real_distribution<double> share(0.0, 1.0);
-  tune::TreeCases cases;
+  std::vector<tune::TreeCase> cases;
   for (int i = 0; i < 1000; ++i) {
-    cases.features.push_back({1.0 + share(random), 1.0 + share(random), 1.0 + share(random)});
-    std::vector<double>& costs = cases.costs.emplace_back();
-    for (int j = 0; j < 30; ++j) costs.push_back(share(random));
-    cases.groups.push_back(std::to_string(i));
+    tune::TreeCase& one = cases.emplace_back();
+    one.features = {1.0 + share(random), 1.0 + share(random), 1.0 + share(random)};
+    for (int j = 0; j < 30; ++j) one.costs.push_back(share(random));
+    one.group = std::to_string(i);
   }
   for (auto _ : state) benchmark::DoNotOptimize(tune::fit_tree(cases));
 }

@@ -1,4 +1,4 @@
-// Makes a page that shows one text, whatever it holds, in every place where a page shows text.
+// Makes an answer whose page shows one text, whatever it holds, in every place where a page shows text.
 #pragma once
 
 #include <fmt/format.h>
@@ -9,10 +9,9 @@
 
 namespace c3sim::study {
 
-inline Page page_of_text(const std::string& text) {
+inline Results answer_of_text(const std::string& text) {
   ResultTable table({{"command", text, text}, {"key", text, ""}});
-  for (int i = 0; i < 3; ++i) table.add_row({text, fmt::format("{} {}", text, i)});
-  const PageTable shown{.id = text, .caption = text, .table = table, .filterable = true, .choices = {"key"}};
+  for (int i = 0; i < 30; ++i) table.add_row({text, fmt::format("{} {}", text, i)});
   const BarChart bars{.id = text,
                       .title = text,
                       .value_axis = text,
@@ -27,16 +26,14 @@ inline Page page_of_text(const std::string& text) {
                             .series = {{text, {{1.0, 1.0, text}}}},
                             .guides = {{text, 0.0, 0.0, 1.0, 1.0}},
                             .caption = text};
-  const BandChart bands{.id = text, .title = text, .rows = {{text, 0.0, 1.0, {}, 0.5, text}}, .caption = text};
   const TimelineChart timeline{
       .id = text, .title = text, .series = {text}, .rows = {{text, {{0.0, 1.0, 0, text, text}}}}, .caption = text};
-  return {.title = text,
-          .lead = {text},
-          .sections = {{.id = text,
-                        .heading = text,
-                        .paragraphs = {text},
-                        .charts = {bars, points, bands, timeline},
-                        .tables = {shown}}}};
+  return {.platform = text,
+          .tables = {{.key = text, .title = text, .table = table, .charts = {bars, points, timeline}}},
+          .warnings = {text},
+          .title = text,
+          .notes = {text},
+          .headlines = {{text, text, text}}};
 }
 
 }  // namespace c3sim::study

@@ -168,7 +168,7 @@ class Charts(PageTest):
 
     def test_numbers_are_in_a_table_below(self):
         self.open("charts")
-        for figure, rows in (("fractions", 5), ("errors", 25), ("claims", 7)):
+        for figure, rows in (("fractions", 5), ("errors", 25)):
             with self.subTest(figure=figure):
                 self.one(f"[data-chart={figure}] summary").click()
                 self.wait_for(lambda: len(self.all(f"[data-chart={figure}] tbody tr")) == rows, "the rows of a chart")

@@ -1,9 +1,7 @@
 // These tests check whole tunings: bounds, threads, measured times and the files that a tuning writes.
 #include "tune/tuning.h"
 
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <sstream>
 
@@ -31,9 +29,9 @@ TuningQuestion of_collectives(std::vector<models::CollectiveKind> kinds) {
   return question;
 }
 
-const TunedDecisions& kind_of(const Tuning& tuning, const std::string& key) {
-  for (const TunedDecisions& kind : tuning.kinds)
-    if (kind.decisions.alternatives().key() == key) return kind;
+const Decisions& kind_of(const Tuning& tuning, const std::string& key) {
+  for (const Decisions& kind : tuning.kinds)
+    if (kind.alternatives.key == key) return kind;
   throw std::out_of_range(key);
 }
 
@@ -41,16 +39,17 @@ const TunedDecisions& kind_of(const Tuning& tuning, const std::string& key) {
 TEST(Tuning, FullBoundsHoldAndRuleNoWinnerOut) {
   Testbed testbed(mi300x().spec);
   const Tuning tuning = tune(testbed, small_question());
-  const Decisions& pairs = kind_of(tuning, "all_gather_beside_gemm").decisions;
-  EXPECT_LT(pairs.tried(), pairs.possible());
-  for (const Decision& decision : pairs.all()) {
+  const Decisions& pairs = kind_of(tuning, "all_gather_beside_gemm");
+  const auto is_ruled_out = [](const Attempted& one) { return one.is_possible && !one.time; };
+  EXPECT_TRUE(std::ranges::any_of(pairs.all.front().attempts, is_ruled_out));
+  for (const Decision& decision : pairs.all) {
     const sim::Time best = *decision.attempts[decision.best()].time;
     for (std::size_t i = 0; i < decision.attempts.size(); ++i) {
       if (!decision.attempts[i].is_possible) continue;
-      const sim::Time time = pairs.alternatives().all()[i].time(testbed, decision.sizes);
-      EXPECT_GE(time, best) << decision.name << ": " << pairs.alternatives().all()[i].name;
+      const sim::Time time = pairs.alternatives.all[i].time(testbed, decision.sizes);
+      EXPECT_GE(time, best) << decision.name << ": " << pairs.alternatives.all[i].name;
       EXPECT_GE(sim::to_microseconds(time), 0.999 * sim::to_microseconds(decision.attempts[i].bound))
-          << decision.name << ": " << pairs.alternatives().all()[i].name;
+          << decision.name << ": " << pairs.alternatives.all[i].name;
     }
   }
 }
@@ -84,7 +83,7 @@ std::string file_of(const Tuning& tuning, const std::string& name) {
 // The question has three GEMMs, whose m takes two values from 2048 to 8192, and two sizes.
 TEST(Tuning, TheRuleOfOneChoiceLosesNoMoreThanAnyOtherAndRulesSayWhatTheyStandOn) {
   const Tuning tuning = tuned(small_question());
-  const TunedDecisions& kind = kind_of(tuning, "all_gather_beside_gemm");
+  const Decisions& kind = kind_of(tuning, "all_gather_beside_gemm");
   ASSERT_THAT(kind.rules.front().rule, HasSubstr("always "));
   for (const RuleRecord& rule : kind.rules) {
     if (rule.rule == "c3_base" || rule.rule == "c3_sp" || rule.rule == "serial") {
@@ -100,7 +99,7 @@ TEST(Tuning, AMeasuredTimeStandsForThePredictedOne) {
   const Sizes sizes{question.gemms.front().shape, question.sizes.front()};
   question.measured = {{"all_gather_beside_gemm", sizes, "serial", sim::Time(1000000)}};
   const Tuning tuning = tuned(question);
-  const Decision& decision = kind_of(tuning, "all_gather_beside_gemm").decisions.all().front();
+  const Decision& decision = kind_of(tuning, "all_gather_beside_gemm").all.front();
   EXPECT_EQ(decision.best(), 0u);
   EXPECT_TRUE(decision.attempts.front().is_measured);
   EXPECT_EQ(decision.attempts.front().time, sim::Time(1000000));
@@ -111,8 +110,8 @@ TEST(Tuning, PairsAreNamedInTablesAsTheyAreReadBack) {
   const Sizes sizes{{8192, 8192, 8192}, sim::Bytes(268435456.0)};
   for (const auto& [name, kind] : sim::choices_of<models::CollectiveKind>()) {
     const Alternatives pairs = pair_alternatives(kind, mi300x().spec);
-    for (std::size_t i = 0; i < pairs.all().size(); ++i) {
-      EXPECT_EQ(pairs.of_trial(pairs.trial_of(sizes, i)), i) << name << ": " << pairs.all()[i].name;
+    for (std::size_t i = 0; i < pairs.all.size(); ++i) {
+      EXPECT_EQ(pairs.of_trial(pairs.trial_of(sizes, i)), i) << name << ": " << pairs.all[i].name;
     }
     C3Trial searched = pairs.trial_of(sizes, 0);
     for (const Strategy strategy : {Strategy::c3_rp, Strategy::conccl_rp, Strategy::c3_best, Strategy::heuristic}) {
@@ -140,7 +139,7 @@ TEST(Tuning, SaysNothingOfWhatRulesLoseThatChooseTheImpossible) {
   TuningQuestion question = small_question();
   question.collectives = {models::CollectiveKind::reduce_scatter};
   const Tuning tuning = tuned(question);
-  const TunedDecisions& kind = kind_of(tuning, "reduce_scatter_beside_gemm");
+  const Decisions& kind = kind_of(tuning, "reduce_scatter_beside_gemm");
   const auto conccl = std::ranges::find(kind.rules, "conccl", &RuleRecord::rule);
   ASSERT_NE(conccl, kind.rules.end());
   EXPECT_EQ(conccl->possible, 0u);
@@ -149,39 +148,6 @@ TEST(Tuning, SaysNothingOfWhatRulesLoseThatChooseTheImpossible) {
   results.table("rules")->table.write_csv(out);
   EXPECT_THAT(out.str(), HasSubstr("\nreduce_scatter_beside_gemm,conccl,6,0,,,,\n"));
   EXPECT_THAT(out.str(), HasSubstr("\nreduce_scatter_beside_gemm,c3_base,6,6,"));
-}
-
-// The compiled functions of decisions.h choose what the trees choose.
-TEST(Tuning, FullHeaderChoosesWhatTheTreesDo) {
-  if (std::system("command -v c++ >/dev/null 2>&1") != 0) GTEST_SKIP() << "no compiler";
-  TuningQuestion question = small_question();
-  question.schedules = true;
-  question.drawn = 8;
-  question.collectives = {models::CollectiveKind::all_gather, models::CollectiveKind::all_reduce};
-  const Tuning tuning = tuned(question);
-  std::string checks = "#include \"decisions.h\"\nusing namespace c3sim_decisions;\n";
-  for (const TunedDecisions& kind : tuning.kinds) {
-    const Alternatives& alternatives = kind.decisions.alternatives();
-    const TreeCases cases = kind.decisions.tree_cases();
-    for (std::size_t i = 0; i < cases.features.size(); ++i) {
-      const Sizes& sizes = kind.decisions.all()[i].sizes;
-      std::string arguments;
-      for (const char* const name : {"m", "n", "k", "bytes"}) {
-        for (const SizeFeature& feature : alternatives.features()) {
-          if (feature.name != name) continue;
-          arguments += (arguments.empty() ? "" : ", ") + std::to_string(feature.of(sizes));
-        }
-      }
-      checks += "static_assert(to_string(" + alternatives.key() + "(" + arguments + "))[0] != 0);\n";
-      checks += "static_assert(" + alternatives.key() + "(" + arguments + ") == decltype(" + alternatives.key() + "(" +
-                arguments + "))::" + alternatives.all()[kind.tree.choose(cases.features[i])].name + ");\n";
-    }
-  }
-  const std::string folder = testing::TempDir();
-  std::ofstream(folder + "decisions.h") << file_of(tuning, "decisions.h");
-  std::ofstream(folder + "check.cpp") << checks;
-  const std::string compile = "c++ -std=c++17 -Wall -Wextra -Werror -fsyntax-only " + folder + "check.cpp";
-  EXPECT_EQ(std::system(compile.c_str()), 0) << checks;
 }
 
 // 19083264 bytes are 18.2 MiB. Digits beyond two say nothing of a threshold between two simulated sizes.
@@ -249,13 +215,12 @@ TEST(TuningFile, ShippedQuestionsAreSound) {
 // The tests below check cost-sensitive trees, and rules on cases that they have not seen.
 
 // Alternative 0 is right up to 10, alternative 1 above. Each value has two cases of one group.
-TreeCases one_threshold() {
-  TreeCases cases;
+std::vector<TreeCase> one_threshold() {
+  std::vector<TreeCase> cases;
   for (const double value : {1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0}) {
     for (int twice = 0; twice < 2; ++twice) {
-      cases.features.push_back({value, 3.0});
-      cases.costs.push_back(value < 10.0 ? std::vector{0.0, 0.5} : std::vector{0.2, 0.0});
-      cases.groups.push_back(std::to_string(value));
+      cases.push_back(
+          {{value, 3.0}, value < 10.0 ? std::vector{0.0, 0.5} : std::vector{0.2, 0.0}, std::to_string(value)});
     }
   }
   return cases;
@@ -263,11 +228,11 @@ TreeCases one_threshold() {
 
 TEST(DecisionTree, SplitsMidwayWhereTheChoiceChanges) {
   const DecisionTree tree = fit_tree(one_threshold());
-  ASSERT_EQ(tree.nodes().size(), 3u);
-  ASSERT_TRUE(tree.nodes().front().split);
-  EXPECT_EQ(tree.nodes().front().split->feature, 0u);
+  ASSERT_EQ(tree.nodes.size(), 3u);
+  ASSERT_TRUE(tree.nodes.front().split);
+  EXPECT_EQ(tree.nodes.front().split->feature, 0u);
   // The root of 8 * 16 is 11.3. With one digit it is 10, which lies between 8 and 16.
-  EXPECT_EQ(tree.nodes().front().split->threshold, 10.0);
+  EXPECT_EQ(tree.nodes.front().split->threshold, 10.0);
   EXPECT_EQ(tree.choose(std::vector{9.0, 3.0}), 0u);
   EXPECT_EQ(tree.choose(std::vector{12.0, 3.0}), 1u);
 }
@@ -282,40 +247,38 @@ TEST(DecisionTree, HasThresholdsOfAsFewDigitsAsTellTwoCasesApart) {
 
 // Three cases lose a little by alternative 0 and one loses much by alternative 1: a count of cases would choose 1.
 TEST(DecisionTree, ChoosesWhatCostsLeastNotWhatIsRightMostOften) {
-  TreeCases cases;
+  std::vector<TreeCase> cases;
   for (int i = 0; i < 4; ++i) {
-    cases.features.push_back({1.0});
-    cases.costs.push_back(i < 3 ? std::vector{0.01, 0.0} : std::vector{0.0, 1.0});
-    cases.groups.push_back(std::to_string(i));
+    cases.push_back({{1.0}, i < 3 ? std::vector{0.01, 0.0} : std::vector{0.0, 1.0}, std::to_string(i)});
   }
   EXPECT_EQ(fit_tree(cases).choose(std::vector{1.0}), 0u);
 }
 
 TEST(DecisionTree, StaysALeafWhereAllIsAlike) {
-  TreeCases cases = one_threshold();
-  for (std::vector<double>& costs : cases.costs) costs = {0.0, 0.1};
+  std::vector<TreeCase> cases = one_threshold();
+  for (TreeCase& one : cases) one.costs = {0.0, 0.1};
   const DecisionTree tree = fit_tree(cases);
-  EXPECT_EQ(tree.nodes().size(), 1u);
-  EXPECT_EQ(tree.nodes().front().cases, 16u);
+  EXPECT_EQ(tree.nodes.size(), 1u);
+  EXPECT_EQ(tree.nodes.front().cases, 16u);
 }
 
 // The other groups alone do not tell where the threshold lies, so that only the cases next to it are at risk.
 TEST(DecisionTree, IsTriedOnGroupsThatItHasNotSeen) {
-  const TreeCases cases = one_threshold();
+  const std::vector<TreeCase> cases = one_threshold();
   const std::vector<std::size_t> chosen = unseen_by_tree(cases);
-  ASSERT_EQ(chosen.size(), cases.features.size());
+  ASSERT_EQ(chosen.size(), cases.size());
   int wrong = 0;
-  for (std::size_t i = 0; i < chosen.size(); ++i) wrong += cases.costs[i][chosen[i]] > 0.0 ? 1 : 0;
+  for (std::size_t i = 0; i < chosen.size(); ++i) wrong += cases[i].costs[chosen[i]] > 0.0 ? 1 : 0;
   EXPECT_LE(wrong, 2);
 }
 
 // A group whose choice no other group shares is never right, because its cases are held out.
 TEST(DecisionTree, LearnsNothingFromTheGroupThatIsHeldOut) {
-  TreeCases cases;
+  std::vector<TreeCase> cases;
   for (int i = 0; i < 6; ++i) {
-    cases.features.push_back({static_cast<double>(1 + i / 2)});
-    cases.costs.push_back(i < 2 ? std::vector{1.0, 0.0} : std::vector{0.0, 1.0});
-    cases.groups.push_back(i < 2 ? "odd" : std::to_string(i));
+    cases.push_back({{static_cast<double>(1 + i / 2)},
+                     i < 2 ? std::vector{1.0, 0.0} : std::vector{0.0, 1.0},
+                     i < 2 ? "odd" : std::to_string(i)});
   }
   const std::vector<std::size_t> chosen = unseen_by_tree(cases);
   EXPECT_EQ(chosen[0], 0u);
@@ -323,8 +286,8 @@ TEST(DecisionTree, LearnsNothingFromTheGroupThatIsHeldOut) {
 }
 
 TEST(DecisionTree, OneGroupCannotBeHeldOut) {
-  TreeCases cases = one_threshold();
-  for (std::string& group : cases.groups) group = "one";
+  std::vector<TreeCase> cases = one_threshold();
+  for (TreeCase& one : cases) one.group = "one";
   EXPECT_TRUE(unseen_by_tree(cases).empty());
 }
 

@@ -46,9 +46,9 @@ TEST(Report, HasEveryTableAndShowsThoseWithRows) {
   const study::Results results = report(validation);
   std::vector<std::string> keys;
   for (const study::NamedTable& named : results.tables) keys.push_back(named.key);
-  EXPECT_THAT(keys, ElementsAre("cases", "suites", "tables", "simulators", "costs", "cost_parts", "cost_runs", "groups",
-                                "baselines", "choices", "claims", "deviations", "worst", "unfitted", "unscored",
-                                "left_out", "left_out_rows"));
+  EXPECT_THAT(keys, ElementsAre("cases", "suites", "tables", "simulators", "costs", "cost_runs", "groups", "baselines",
+                                "choices", "claims", "deviations", "worst", "unfitted", "unscored", "left_out",
+                                "left_out_rows"));
   std::ostringstream text;
   study::write(results, study::Format::table, text);
   EXPECT_THAT(text.str(), HasSubstr("Errors by suite"));
@@ -96,9 +96,17 @@ TEST(Report, CountsCasesByDescribedTable) {
   EXPECT_THAT(accuracy_page(validation),
               AllOf(HasSubstr("| GEMMs | MI300X | calibrate | 2 | 15.0 | 30.0 | 38.0 | 30.0 |"),
                     HasSubstr("- t.csv, GEMMs on MI300X: loop. Fitted to it: all.\n")));
-  validation.suites = {{"s", "Title", "", "mi300x"}};
-  const study::Page page = page_of(validation, report(validation), "1");
-  EXPECT_EQ(std::ranges::count(page.sections, "suite_s", &study::Section::id), 1) << "whose tables are told above it";
+}
+
+TEST(Report, HasChartsOfEverySuite) {
+  Validation validation;
+  validation.suites = {{"s", "Title", "Question?", "mi300x"}};
+  validation.cases = {of_suite("s", 1.0, 1.1)};
+  study::Results results = report(validation);
+  add_charts(validation, results);
+  const auto& chart = std::get<study::ScatterChart>(results.table("groups")->charts.at(0));
+  EXPECT_EQ(chart.title, "Title: predicted over measured, us");
+  EXPECT_EQ(chart.caption, "Question?");
 }
 
 TEST(Report, OfNothingIsEmpty) {

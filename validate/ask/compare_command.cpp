@@ -45,16 +45,6 @@ struct Side {
   std::string command{};  // that answered; empty where the folder does not say
 };
 
-// Returns the names of what the command can be told, whose columns are no quantities.
-std::set<std::string> asked_by(const std::string& name) {
-  std::set<std::string> asked;
-  for (const study::Command& command : all_commands()) {
-    if (command.name != name) continue;
-    for (const study::Option& option : command.options) asked.insert(option.name);
-  }
-  return asked;
-}
-
 Side read_folder(const std::string& folder, std::string_view option) {
   const std::filesystem::path file = std::filesystem::path(folder) / "results.json";
   std::ifstream stream(file, std::ios::binary);
@@ -212,7 +202,11 @@ study::ResultTable differences(const std::vector<Side>& sides, std::vector<study
                             {"first", sides[0].name, "", 3},
                             {"second", sides[1].name, "", 3},
                             {"change_percent", "change", "%", 1}});
-  const std::set<std::string> asked = asked_by(sides[0].command);
+  std::set<std::string> asked;  // what the command can be told, whose columns are no quantities
+  for (const study::Command& command : all_commands()) {
+    if (command.name != sides[0].command) continue;
+    for (const study::Option& option : command.options) asked.insert(option.name);
+  }
   for (const auto& [key, rows] : sides[0].answer.items()) {
     const auto other = sides[1].answer.find(key);
     if (other == sides[1].answer.end() || !rows.is_array() || !other->is_array()) continue;

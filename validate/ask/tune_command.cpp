@@ -32,7 +32,7 @@ constexpr auto tune_examples =
     "whether their commands are queued beforehand. A speedup over default compares with what runs if nothing is "
     "chosen:\n"
     "the library's kernels for a collective alone, GEMM and collective one after the other for a pair.\n"
-    "The folder gets decisions.yaml and decisions.h (rules on static sizes), a file for the tuner of RCCL,\n"
+    "The folder gets decisions.yaml (rules on static sizes), a file for the tuner of RCCL,\n"
     "thresholds.csv (from which size on engines are faster), measure.sh (measurements that would decide where\n"
     "predictions do not) and page.html. docs/tuning.md describes them.\n"
     "A collective beside a GEMM neither needs the result of the GEMM nor gives the GEMM its input. If one needs the\n"
@@ -93,37 +93,22 @@ std::optional<tune::MeasuredChoice> measured_pair(const study::C3Trial& trial, s
   const tune::Alternatives pairs = tune::pair_alternatives(scenario.collective, platform);
   const std::optional<std::size_t> alternative = pairs.of_trial(trial);
   if (!alternative) return {};
-  return tune::MeasuredChoice{pairs.key(), {scenario.gemm, scenario.bytes}, pairs.all()[*alternative].name, time};
+  return tune::MeasuredChoice{pairs.key, {scenario.gemm, scenario.bytes}, pairs.all[*alternative].name, time};
 }
 
-// MachinesOfRows makes the machine that a row was measured on: the platform with the row's own parameters.
-class MachinesOfRows {
- public:
-  explicit MachinesOfRows(const study::Platform& platform) : platform_(platform) {}
-
-  // Returns the machine, or null where what it takes says nothing of the platform: it has another number of GPUs, or
-  // other kernels for GEMMs.
-  study::Testbed* find(const std::vector<std::string>& assignments) {
-    const auto [found, is_new] = machines_.try_emplace(assignments);
-    if (is_new) found->second = machine_of(assignments);
-    return found->second.get();
+// Returns the machine that a row was measured on, the platform with the row's own parameters, or null where what it
+// takes says nothing of the platform: it has another number of GPUs, or other kernels for GEMMs.
+std::unique_ptr<study::Testbed> machine_of(const study::Platform& platform,
+                                           const std::vector<std::string>& assignments) {
+  try {
+    const models::PlatformSpec spec = study::reassign(platform, assignments);
+    const models::PlatformSpec& ours = platform.spec;
+    const bool is_ours = spec.gpus == ours.gpus && spec.gpu.gemm.library.name == ours.gpu.gemm.library.name;
+    return is_ours ? std::make_unique<study::Testbed>(spec) : nullptr;
+  } catch (const sim::ConfigError&) {
+    return nullptr;  // the platform has no such library
   }
-
- private:
-  std::unique_ptr<study::Testbed> machine_of(const std::vector<std::string>& assignments) const {
-    try {
-      const models::PlatformSpec spec = study::reassign(platform_, assignments);
-      const models::PlatformSpec& ours = platform_.spec;
-      const bool is_ours = spec.gpus == ours.gpus && spec.gpu.gemm.library.name == ours.gpu.gemm.library.name;
-      return is_ours ? std::make_unique<study::Testbed>(spec) : nullptr;
-    } catch (const sim::ConfigError&) {
-      return nullptr;  // the platform has no such library
-    }
-  }
-
-  const study::Platform& platform_;
-  std::map<std::vector<std::string>, std::unique_ptr<study::Testbed>> machines_;  // by assignments
-};
+}
 
 // Measured holds what measurements say of what is tuned. Repetitions of a time alone count as their median. Times alone
 // that a table of pairs tells count where no row is of that work.
@@ -184,12 +169,13 @@ class Measured {
 
 Measured measured_of(const calibrate::MeasurementFiles& files, const study::Platform& platform) {
   Measured measured;
-  MachinesOfRows machines(platform);
+  std::map<std::vector<std::string>, std::unique_ptr<study::Testbed>> machines;  // by assignments
   for (const calibrate::Reading& reading : files.readings) {
     for (const calibrate::Measurement& one : reading.measurements) {
       ++measured.of;
-      study::Testbed* const testbed = machines.find(one.assignments);
-      if (testbed != nullptr) measured.add(one, *testbed, platform.spec.host.protocol);
+      const auto [machine, is_new] = machines.try_emplace(one.assignments);
+      if (is_new) machine->second = machine_of(platform, one.assignments);
+      if (machine->second) measured.add(one, *machine->second, platform.spec.host.protocol);
     }
   }
   return measured;

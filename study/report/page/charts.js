@@ -80,7 +80,7 @@ function whisker(context, horizontal, [low, high], across, cap, width, colour) {
 class Figure {
   constructor(data) {
     this.data = data;
-    this.kind = {bars, points, bands, timeline}[data.kind];
+    this.kind = {bars, points, timeline}[data.kind];
     this.hidden = new Set();  // datasets that the reader switched off
     this.chart = null;
     const label = `${data.title}. The numbers are in the table below.`;

@@ -23,7 +23,6 @@ function headlines(figures) {
 function section(data) {
   const node = element('section', {id: data.id});
   if (data.heading) node.append(element('h2', {}, data.heading));
-  node.append(...paragraphs(data.paragraphs));
   let panels = null;
   for (const chart of data.charts) {
     const figure = new Figure(chart);
@@ -36,7 +35,7 @@ function section(data) {
     if (!panels) node.append(panels = element('div', {className: 'panels'}));
     panels.append(figure.root);
   }
-  for (const table of data.tables) node.append(new DataTable(table).root);
+  if (data.table) node.append(new DataTable(data.table).root);
   return node;
 }
 

@@ -38,8 +38,8 @@ ResultTable two_columns(std::vector<std::vector<Cell>> rows) {
 TEST(Page, TextFromDataIsNeverMarkup) {
   const std::string hostile =
       "</script><script>alert(1)</script><!--&amp;<img src=x onerror=alert(1)>\"'\u2028\u2029{{style}}";
-  const std::string html = to_html(page_of_text(hostile));
-  const std::string harmless = to_html(page_of_text("text"));
+  const std::string html = to_html(answer_of_text(hostile));
+  const std::string harmless = to_html(answer_of_text("text"));
   EXPECT_EQ(count(html, "<"), count(harmless, "<"));
   EXPECT_EQ(count(html, "<script"), count(harmless, "<script"));
   EXPECT_THAT(html, Not(HasSubstr("<img")));
@@ -51,18 +51,18 @@ TEST(Page, TextFromDataIsNeverMarkup) {
   const auto json = nlohmann::json::parse(data);
   EXPECT_EQ(json["title"], hostile);
   EXPECT_EQ(json["sections"][0]["charts"][1]["series"][0]["points"][0]["label"], hostile);
-  EXPECT_EQ(json["sections"][0]["tables"][0]["rows"][0][0], hostile);
+  EXPECT_EQ(json["sections"][0]["table"]["rows"][0][0], hostile);
 }
 
 TEST(Page, HasTheSameBytesEachTimeAndIsOneOfBytesThatAreNoUtf8Too) {
-  EXPECT_EQ(to_html(page_of_text("text")), to_html(page_of_text("text")));
-  EXPECT_TRUE(nlohmann::json::accept(data_text(to_html(page_of_text("\xff\xc3")))));
+  EXPECT_EQ(to_html(answer_of_text("text")), to_html(answer_of_text("text")));
+  EXPECT_TRUE(nlohmann::json::accept(data_text(to_html(answer_of_text("\xff\xc3")))));
 }
 
 // The page may load nothing, and it names every script and style that it contains by its hash: 256 bits are 42 digits
 // of base64 and two thirds of one, then padding. The browser checks that the hashes are right.
 TEST(Page, OnlyItsOwnScriptsRunWithTheirLicence) {
-  const std::string html = to_html(page_of_text("text"));
+  const std::string html = to_html(answer_of_text("text"));
   EXPECT_THAT(html, HasSubstr("default-src 'none'; script-src 'sha256-"));
   EXPECT_THAT(html, HasSubstr(page_style().hash));
   EXPECT_THAT(html, HasSubstr("<style>" + std::string(page_style().text) + "</style>"));
@@ -102,43 +102,47 @@ TEST(Page, FiveThousandRowsStayBelowThreeMegabytes) {
     for (int c = 0; c < 16; ++c) row.emplace_back(static_cast<double>(r * 16 + c) / 7.0);
     table.add_row(std::move(row));
   }
-  const Page page{.title = "",
-                  .sections = {{.id = "", .heading = "", .tables = {{.id = "", .table = std::move(table)}}}}};
-  EXPECT_LT(to_html(page).size(), 3'000'000U);
+  EXPECT_LT(to_html({.tables = {{.key = "", .title = "", .table = std::move(table)}}}).size(), 3'000'000U);
 }
 
 // The double nearest to 1.005 lies below 1.005, so that two decimals make 1.0 of it.
 TEST(PageTable, CellsHaveTheDecimalsOfTheirColumnAndCountsNone) {
   const auto json = table_json(
-      {.id = "t",
+      {.key = "t",
+       .title = "",
        .table = two_columns(
            {{std::string("a"), 1.005}, {std::string("b"), 2.0 / 3.0}, {std::string("c"), -0.001}, {true, Cell()}})});
   EXPECT_EQ(json["rows"].dump(), R"([["a",1.0],["b",0.67],["c",0.0],["yes",null]])");
   EXPECT_EQ(json["columns"][0]["numeric"], false);
   EXPECT_EQ(json["columns"][1]["numeric"], true);
   EXPECT_EQ(json["columns"][1]["decimals"], 2);
-  const auto counts = table_json({.id = "t", .table = two_columns({{std::string("a"), std::int64_t{3}}})});
+  const auto counts =
+      table_json({.key = "t", .title = "", .table = two_columns({{std::string("a"), std::int64_t{3}}})});
   EXPECT_EQ(counts["columns"][1]["decimals"], 0);
 }
 
 // A number of JavaScript holds integers of 53 bits, and JSON has no infinity.
 TEST(PageTable, NumbersThatAScriptCannotHoldAreText) {
   constexpr std::int64_t large = (std::int64_t{1} << 53) + 1;
-  const auto json = table_json(
-      {.id = "t", .table = two_columns({{large, std::numeric_limits<double>::infinity()}, {large - 1, 1.0}})});
+  const auto json =
+      table_json({.key = "t",
+                  .title = "",
+                  .table = two_columns({{large, std::numeric_limits<double>::infinity()}, {large - 1, 1.0}})});
   EXPECT_EQ(json["rows"].dump(), R"([["9007199254740993","inf"],[9007199254740992,1.0]])");
 }
 
-TEST(PageTable, ColumnsForProgramsAreShownOnlyWhereAskedForAndCommandsAndChoicesAreMarked) {
+TEST(PageTable, ColumnsForProgramsAreShownOnlyWhereAskedForAndCommandsAreMarked) {
   ResultTable table({{"strategy", "strategy", ""}, {"command", "how", ""}, {"b", "b", "", 2, false}});
   table.add_row({std::string("x"), std::string("c"), std::string("y")});
-  const auto json = table_json({.id = "t", .table = table, .choices = {"strategy"}});
+  NamedTable named{.key = "t", .title = "", .table = table};
+  const auto json = table_json(named);
   EXPECT_EQ(json["rows"].dump(), R"([["x","c"]])");
-  EXPECT_EQ(table_json({.id = "t", .table = table, .every_column = true})["rows"].dump(), R"([["x","c","y"]])");
-  EXPECT_EQ(json["columns"][0]["choice"], true);
   EXPECT_EQ(json["columns"][0]["command"], false);
-  EXPECT_EQ(json["columns"][1]["choice"], false);
   EXPECT_EQ(json["columns"][1]["command"], true);
+  named.in_text = false;
+  EXPECT_EQ(table_json(named)["rows"].dump(), R"([["x","c","y"]])");
+  named.on_page = {"b", "strategy"};
+  EXPECT_EQ(table_json(named)["rows"].dump(), R"([["y","x"]])");
 }
 
 // The tests below check charts and their colours.
@@ -149,13 +153,9 @@ BarChart bars_of(std::vector<std::string> series) {
   return chart;
 }
 
-Page page_of(std::vector<Chart> charts, Palette palette = {}) {
-  return {.title = "page",
-          .sections = {{.id = "section", .heading = "section", .charts = std::move(charts)}},
-          .palette = std::move(palette)};
-}
+Results answer_of(std::vector<Chart> charts) { return {.title = "title", .charts = std::move(charts)}; }
 
-nlohmann::ordered_json json_of(const Chart& chart) { return chart_json(chart, colours_of(page_of({chart}))); }
+nlohmann::ordered_json json_of(const Chart& chart) { return chart_json(chart, colours_of(answer_of({chart}))); }
 
 TEST(Chart, ErrorBarsTravelWithTheirPoints) {
   const ScatterChart chart{.id = "chart",
@@ -200,7 +200,7 @@ TEST(Chart, PublishedFiguresAndIntervalsTravelWithTheirBars) {
 
 // Mechanisms are stacked in one bar, so that only the colour tells one from another.
 TEST(Chart, EachMechanismHasAColourOfItsOwn) {
-  const Colours colours = colours_of(page_of({}, study_palette()));
+  const Colours colours = colours_of(answer_of({}));
   std::set<int> used;
   for (const models::Mechanism mechanism : models::all_mechanisms) {
     EXPECT_TRUE(used.insert(colours.at(std::string(to_string(mechanism)))).second) << to_string(mechanism);
@@ -226,16 +226,6 @@ TEST(Chart, WhatIsNotFiniteIsLeftOut) {
   EXPECT_EQ(json_of(points)["series"][0]["points"].dump(), R"([{"x":1.0,"y":2.0,"label":""}])");
 }
 
-// The ends of a band belong to the band.
-TEST(Chart, AClaimHoldsFromTheLowestToTheHighest) {
-  BandChart chart{.id = "chart", .title = "title", .rows = {}};
-  for (const double predicted : {0.9, 1.0, 2.0, 2.1}) chart.rows.push_back({"claim", 1.0, 2.0, {}, predicted, ""});
-  std::vector<bool> holds;
-  const auto json = json_of(chart);
-  for (const auto& row : json["rows"]) holds.push_back(row["holds"]);
-  EXPECT_THAT(holds, ElementsAre(false, true, true, false));
-}
-
 TEST(Chart, ATimelineHasItsBarsByRow) {
   const TimelineChart chart{.id = "chart",
                             .title = "title",
@@ -250,10 +240,10 @@ TEST(Chart, ATimelineHasItsBarsByRow) {
 TEST(Palette, ASeriesHasTheSameColourInEveryChartAsHaveBarsThatAreNamedSo) {
   BarChart fractions = bars_of({"predicted"});
   fractions.bars = {{"c3_base", {1.0}}, {"conccl", {2.0}}};
-  const Page page = page_of({bars_of({"c3_base", "c3_sp"}), bars_of({"conccl", "c3_sp"}), fractions});
-  const Colours colours = colours_of(page);
+  const Results answer = answer_of({bars_of({"c3_base", "c3_sp"}), bars_of({"conccl", "c3_sp"}), fractions});
+  const Colours colours = colours_of(answer);
   std::vector<std::vector<int>> by_chart;
-  const auto json = page_json(page);
+  const auto json = page_json(answer);
   for (const auto& chart : json["sections"][0]["charts"]) by_chart.push_back(chart["colours"]);
   const int base = colours.at("c3_base"), sp = colours.at("c3_sp"), conccl = colours.at("conccl");
   EXPECT_THAT(by_chart, ElementsAre(ElementsAre(base, sp), ElementsAre(conccl, sp), ElementsAre(base, conccl)));
@@ -265,7 +255,7 @@ TEST(Palette, ASeriesHasTheSameColourInEveryChartAsHaveBarsThatAreNamedSo) {
 TEST(Palette, TheSeriesOfAChartDiffer) {
   const std::vector<std::string> earlier{"a", "b", "c", "d", "e", "f", "g", "h", "i"};
   const std::vector<std::string> later{"a", "p", "q", "r", "s", "t", "u", "v"};
-  const Colours colours = colours_of(page_of({bars_of(earlier), bars_of(later)}));
+  const Colours colours = colours_of(answer_of({bars_of(earlier), bars_of(later)}), {});
   std::set<int> second;
   for (const std::string& name : later) second.insert(colours.at(name));
   EXPECT_EQ(second.size(), 8U);
@@ -277,7 +267,7 @@ TEST(Palette, TheSeriesOfAChartDiffer) {
 
 TEST(Palette, FixesColoursWhateverThePageShows) {
   const Colours colours =
-      colours_of(page_of({bars_of({"new", "conccl", "ideal"})}, {{{"c3_base", "conccl"}}, {"ideal"}}));
+      colours_of(answer_of({bars_of({"new", "conccl", "ideal"})}), {{{"c3_base", "conccl"}}, {"ideal"}});
   EXPECT_EQ(colours.at("conccl"), 1);
   EXPECT_EQ(colours.at("ideal"), grey);
   EXPECT_EQ(colours.at("new"), 0);

@@ -202,10 +202,7 @@ TEST_F(ResultsFolder, GetsOneCsvPerTableTheJsonAndThePageAndNothingElse) {
   save_by("c3sim copy", example_results());
   EXPECT_EQ(text("results.csv"), "time_us\n1.5\n");
   EXPECT_EQ(text("raw.csv"), "detail\nx\n");
-  Page page = results_page(example_results());
-  page.version = "9.9";
-  page.command = "c3sim copy";
-  EXPECT_EQ(text("page.html"), to_html(page));
+  EXPECT_EQ(text("page.html"), to_html(example_results(), "9.9", "c3sim copy"));
   EXPECT_EQ(files(), 4);
 }
 
@@ -298,45 +295,46 @@ NamedTable table_of(const std::string& key, const std::string& title, int rows, 
 
 TEST(ResultsPage, HasASectionPerTableThoseToBeReadFirst) {
   const Results results{"mi300x", {table_of("results", "", 2, false), table_of("summary", "Summary", 2)}, {}, {}};
-  const Page page = results_page(results);
-  EXPECT_EQ(page.title, "Predicted for mi300x");
-  ASSERT_EQ(page.sections.size(), 2U);
-  EXPECT_EQ(page.sections[0].id, "summary");
-  EXPECT_EQ(page.sections[0].heading, "Summary");
-  EXPECT_FALSE(page.sections[0].tables.at(0).every_column);
-  EXPECT_EQ(page.sections[1].heading, "Results");
-  EXPECT_TRUE(page.sections[1].tables.at(0).every_column);
+  const auto page = page_json(results);
+  EXPECT_EQ(page["title"], "Predicted for mi300x");
+  ASSERT_EQ(page["sections"].size(), 2U);
+  EXPECT_EQ(page["sections"][0]["id"], "summary");
+  EXPECT_EQ(page["sections"][0]["heading"], "Summary");
+  EXPECT_EQ(page["sections"][0]["table"]["columns"].size(), 2U);
+  EXPECT_EQ(page["sections"][1]["heading"], "Results");
+  EXPECT_EQ(page["sections"][1]["table"]["columns"].size(), 3U);
 }
 
 TEST(ResultsPage, SaysNothingTwice) {
   Results results{"mi300x", {table_of("results", "A pair on mi300x", 2)}, {}, {}};
-  EXPECT_EQ(results_page(results).title, "A pair on mi300x");
-  EXPECT_EQ(results_page(results).sections.at(0).heading, "Results");
+  EXPECT_EQ(title_of(results), "A pair on mi300x");
+  EXPECT_EQ(page_json(results)["sections"][0]["heading"], "Results");
   results.title = "A pair";
   results.tables[0].title = "A pair: its times";
-  EXPECT_EQ(results_page(results).title, "A pair");
-  EXPECT_EQ(results_page(results).sections.at(0).heading, "its times");
+  EXPECT_EQ(title_of(results), "A pair");
+  EXPECT_EQ(page_json(results)["sections"][0]["heading"], "its times");
 }
 
 TEST(ResultsPage, LongTablesAreFilteredByTextsThatRecur) {
-  const Results results{"mi300x", {table_of("short", "", 20), table_of("long", "", 21)}, {}, {}};
-  const Page page = results_page(results);
-  EXPECT_FALSE(page.sections[0].tables.at(0).filterable);
-  EXPECT_TRUE(page.sections[1].tables.at(0).filterable);
-  EXPECT_EQ(page.sections[1].tables.at(0).choices, std::vector<std::string>{"strategy"});
+  for (const int rows : {20, 21}) {
+    const auto json = table_json(table_of("t", "", rows));
+    EXPECT_EQ(json["filterable"], rows == 21);
+    EXPECT_EQ(json["columns"][0]["choice"], rows == 21);
+    EXPECT_EQ(json["columns"][1]["choice"], false);
+  }
 }
 
 TEST(ResultsPage, OpensWithWarningsAndChartsOfTheAnswerAsAWholeAndShowsThoseOfATable) {
   Results results{"mi300x", {table_of("results", "", 2)}, {"beware"}, {}};
   results.tables[0].charts = {BarChart{.id = "chart", .title = "title", .value_axis = "axis"}};
   results.charts = {TimelineChart{.id = "timeline", .title = "title"}};
-  const Page page = results_page(results);
-  EXPECT_EQ(page.lead.back(), "Warning: beware");
-  ASSERT_EQ(page.sections.size(), 2U);
-  EXPECT_EQ(page.sections[0].heading, "Overview");
-  EXPECT_EQ(std::get<TimelineChart>(page.sections[0].charts.at(0)).id, "timeline");
-  EXPECT_EQ(page.sections[1].heading, "Results");
-  EXPECT_EQ(std::get<BarChart>(page.sections[1].charts.at(0)).id, "chart");
+  const auto page = page_json(results);
+  EXPECT_EQ(page["lead"].back(), "Warning: beware");
+  ASSERT_EQ(page["sections"].size(), 2U);
+  EXPECT_EQ(page["sections"][0]["heading"], "Overview");
+  EXPECT_EQ(page["sections"][0]["charts"][0]["id"], "timeline");
+  EXPECT_EQ(page["sections"][1]["heading"], "Results");
+  EXPECT_EQ(page["sections"][1]["charts"][0]["id"], "chart");
 }
 
 // The tests below check the quantiles that every part of the program reports.
