@@ -1,4 +1,4 @@
-#include "study/serve/serving.h"
+#include "study/serve/server.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
