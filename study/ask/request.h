@@ -16,7 +16,6 @@
 
 #include "sim/config/files_read.h"
 #include "study/ask/arguments.h"
-#include "study/ask/option.h"
 #include "study/play/parallel.h"
 #include "study/play/platform_file.h"
 #include "study/play/testbed.h"
