@@ -296,35 +296,24 @@ ExitCode report_parse_error(const CLI::App& app, const CLI::ParseError& error, c
 struct Terminal {
   std::ostream& out;
   std::ostream& err;
-  ShownProgress progress;
+  bool shows_progress;
   std::size_t out_columns;
 };
 
 ExitCode answer(const study::Command& asked, const study::Given& given, const study::Origin& origin,
                 const Terminal& terminal) {
-  std::optional<ProgressLine> line;  // exists from the reading of options until the answer
-  const auto warn = [&](std::string_view sentence) {
-    const std::string text = fmt::format("warning: {}\n", sentence);
-    if (line) return line->write(text);
-    terminal.err << text;
-  };
-  const auto begin = [&line, &terminal] {
-    if (!line) line.emplace(terminal.err, terminal.progress == ShownProgress::bar);
-  };
+  ProgressLine line(terminal.err);
+  const auto warn = [&line](std::string_view sentence) { line.write(fmt::format("warning: {}\n", sentence)); };
   study::Listener listener{.warn = warn, .interruptible = [] {
                              return [held = std::make_shared<Interruption>()] { return held->asked(); };
                            }};
-  if (terminal.progress != ShownProgress::none) {
-    listener.begins = begin;
-    listener.progress = [&line, begin](std::size_t done, std::size_t of) {
-      begin();
-      line->report(done, of);
-    };
+  if (terminal.shows_progress) {
+    listener.progress = [&line](std::size_t done, std::size_t of) { line.report(done, of); };
   }
   asked.check(given);
   study::Request request(given, origin, std::move(listener));
   const study::Results results = asked.answer(request);
-  line.reset();
+  line.write({});
   for (const std::string& warning : results.warnings) warn(warning);
   study::Arguments checked;
   const std::size_t width = terminal.out_columns > 0 ? terminal.out_columns : asked.text_width;
@@ -336,8 +325,8 @@ ExitCode answer(const study::Command& asked, const study::Given& given, const st
 
 }  // namespace
 
-ExitCode run_command_line(int argc, const char* const* argv, std::ostream& out, std::ostream& err,
-                          ShownProgress progress, std::size_t out_columns) {
+ExitCode run_command_line(int argc, const char* const* argv, std::ostream& out, std::ostream& err, bool shows_progress,
+                          std::size_t out_columns) {
   CLI::App app(about_c3sim, "c3sim");
   Commands commands = validate::all_commands();
   commands.push_back(completion_command(commands));
@@ -349,7 +338,7 @@ ExitCode run_command_line(int argc, const char* const* argv, std::ostream& out, 
     for (const study::Command& command : commands) add_subcommand(app, command, given);
     app.parse(argc, argv);
     return answer(*asked_of(app, commands), given, {C3SIM_VERSION, command_text(argc, argv)},
-                  {out, err, progress, out_columns});
+                  {out, err, shows_progress, out_columns});
   } catch (const CLI::ParseError& error) {
     return report_parse_error(app, error, commands, given, out, err);
   } catch (const study::NeverEnds& error) {

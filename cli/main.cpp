@@ -24,8 +24,8 @@ std::size_t out_columns() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  using c3sim::cli::ShownProgress;
   std::ios::sync_with_stdio(false);
-  const ShownProgress progress = isatty(STDERR_FILENO) == 1 ? ShownProgress::bar : ShownProgress::lines;
-  return static_cast<int>(c3sim::cli::run_command_line(argc, argv, std::cout, std::cerr, progress, out_columns()));
+  const bool shows_progress = isatty(STDERR_FILENO) == 1;
+  return static_cast<int>(
+      c3sim::cli::run_command_line(argc, argv, std::cout, std::cerr, shows_progress, out_columns()));
 }

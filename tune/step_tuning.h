@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "models/platform/platform_spec.h"
-#include "study/ask/option.h"
+#include "study/ask/arguments.h"
 #include "study/play/parallel.h"
 #include "study/play/platform_file.h"
 #include "study/program/layer_templates.h"

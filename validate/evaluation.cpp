@@ -11,7 +11,7 @@
 
 #include "calibrate/readers/profile_reading.h"
 #include "calibrate/replay/replay_report.h"
-#include "study/ask/option.h"
+#include "study/ask/arguments.h"
 #include "study/c3/strategy.h"
 #include "study/report/statistics.h"
 #include "study/serve/serve.h"

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <limits>
 #include <optional>
 
 #include "sim/config/config_text.h"
-#include "study/ask/option.h"
 
 namespace c3sim::study {
 
@@ -21,6 +21,41 @@ std::optional<int> parse_count(std::string_view text) {
 }
 
 }  // namespace
+
+std::string typed_name(std::string name) {
+  std::ranges::replace(name, '_', '-');
+  return "--" + name;
+}
+
+std::string Option::typed() const {
+  if (has_name()) return typed_name(name);
+  std::string text = name;
+  std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  return text;
+}
+
+std::string shell_word(const std::string& word) {
+  constexpr auto plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./,:=+@%";
+  if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) return word;
+  std::string text = "'";
+  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return text + '\'';
+}
+
+std::string command_line(std::string_view command, const std::vector<Option>& options, const Given& given) {
+  std::string text(command);
+  for (const Option& option : options) {
+    const auto found = given.find(option.name);
+    if (found == given.end()) continue;
+    for (const std::string& value : found->second) {
+      if (option.has_name()) text += ' ' + option.typed();
+      const bool names_itself =
+          option.said == Said::alone || (option.said == Said::maybe_alone && value == option.alone);
+      if (!names_itself) text += ' ' + shell_word(value);
+    }
+  }
+  return text;
+}
 
 std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
@@ -90,21 +125,16 @@ std::vector<sim::Bytes> Arguments::sizes(std::string_view option, std::string_vi
 }
 
 void Arguments::append_range(std::string_view option, std::string_view text, std::vector<sim::Bytes>& sizes) {
-  constexpr std::string_view form = "a range is LOW:HIGH:xFACTOR, such as 1KiB:2GiB:x2";
   const std::vector<std::string_view> parts = split(text, ':');
-  if (parts.size() != 3) return fault(option, fmt::format("{} is no range: {}", in_quotes(text), form));
   const std::size_t faults_before = faults_.size();
-  const sim::Bytes low = size(option, parts[0]);
-  const sim::Bytes high = size(option, parts[1]);
-  const bool marked = !parts[2].empty() && parts[2].front() == 'x';
-  const int factor = marked ? parse_count(parts[2].substr(1)).value_or(0) : 0;
-  if (factor < 2) {
-    fault(option, fmt::format("{} is no factor: a whole number of at least 2 behind an x is accepted; {}",
-                              in_quotes(parts[2]), form));
-  }
+  const sim::Bytes low = size(option, parts.front());
+  const sim::Bytes high = parts.size() > 1 ? size(option, parts[1]) : low;
+  const int factor = parts.size() == 3 && parts[2].starts_with('x') ? parse_count(parts[2].substr(1)).value_or(0) : 0;
   if (faults_.size() > faults_before) return;
-  if (low > high) {
-    return fault(option, fmt::format("{} ends below its beginning: {}", in_quotes(text), form));
+  if (factor < 2 || low > high) {
+    return fault(option, fmt::format("{} is no range: LOW:HIGH:xFACTOR is accepted, with a HIGH of at least LOW and a "
+                                     "whole FACTOR of at least 2, such as 1KiB:2GiB:x2",
+                                     in_quotes(text)));
   }
   for (sim::Bytes bytes = low; bytes <= high; bytes *= factor) sizes.push_back(bytes);
 }

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "study/ask/option.h"
+#include "study/ask/arguments.h"
 #include "study/ask/request.h"
 #include "study/step/step.h"
 

@@ -1,6 +1,7 @@
 // Implements the trials of whole models in study/ask/trial.h: a step as programs time it, and requests over time as a
 // benchmark client measures them.
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <vector>
 
@@ -37,25 +38,21 @@ std::string why_impossible(ServeMachine& machine, const ServeTrial& trial) {
 
 // Returns times to the first token, per further token and to the last one, and requests and tokens per second.
 Figures observe(ServeMachine& machine, const ServeTrial& trial) {
+  using enum Figure;
   constexpr double p90 = 0.9;
   constexpr double p99 = 0.99;
   const Served served = machine.ask(trial.question, 0).served;
+  Figures figures{{request_rate, served.per_second(served.requests)},
+                  {token_rate, served.per_second(served.output_tokens)}};
   const auto seconds = [](sim::Time time) { return sim::to_seconds(time).value(); };
-  Figures figures{{Figure::first_token, seconds(served.first_token.mean())},
-                  {Figure::first_token_median, seconds(served.first_token.quantile(0.5))},
-                  {Figure::first_token_p90, seconds(served.first_token.quantile(p90))},
-                  {Figure::first_token_p99, seconds(served.first_token.quantile(p99))},
-                  {Figure::end_to_end, seconds(served.whole.mean())},
-                  {Figure::end_to_end_median, seconds(served.whole.quantile(0.5))},
-                  {Figure::end_to_end_p90, seconds(served.whole.quantile(p90))},
-                  {Figure::end_to_end_p99, seconds(served.whole.quantile(p99))},
-                  {Figure::request_rate, served.per_second(served.requests)},
-                  {Figure::token_rate, served.per_second(served.output_tokens)}};
-  if (served.per_token.count() > 0) {
-    figures[Figure::per_token] = seconds(served.per_token.mean());
-    figures[Figure::per_token_median] = seconds(served.per_token.quantile(0.5));
-    figures[Figure::per_token_p99] = seconds(served.per_token.quantile(p99));
-  }
+  const auto add = [&](const Latencies& times, Figure mean, const std::map<Figure, double>& quantiles) {
+    if (times.count() == 0) return;
+    figures[mean] = seconds(times.mean());
+    for (const auto& [figure, share] : quantiles) figures[figure] = seconds(times.quantile(share));
+  };
+  add(served.first_token, first_token, {{first_token_median, 0.5}, {first_token_p90, p90}, {first_token_p99, p99}});
+  add(served.whole, end_to_end, {{end_to_end_median, 0.5}, {end_to_end_p90, p90}, {end_to_end_p99, p99}});
+  add(served.per_token, per_token, {{per_token_median, 0.5}, {per_token_p99, p99}});
   return figures;
 }
 

@@ -144,7 +144,7 @@ std::string_view word_at_fault(const CopyTrial& trial, const Testbed& testbed) {
   return is_at_fault(&models::SdmaCopySpec::submit) ? "submit" : "to";
 }
 
-std::string name_of(const Scenario& scenario) {
+std::string scenario_name(const Scenario& scenario) {
   return fmt::format("{}_{}_{}", models::to_string(scenario.gemm), models::to_string(scenario.collective),
                      sim::to_string(scenario.bytes));
 }
@@ -400,7 +400,7 @@ Answer<C3Result> ask(Testbed& testbed, const Question<C3Trial>& question, const 
   std::vector<C3Trial> trials;
   for (const C3Trial& point : strategies.points) {
     Scenario& scenario = trials.emplace_back(point).scenario;
-    if (scenario.name.empty()) scenario.name = name_of(scenario);
+    if (scenario.name.empty()) scenario.name = scenario_name(scenario);
   }
   Answer<C3Result> answer;
   answer.results = run_all(testbed, trials, progress, jobs);

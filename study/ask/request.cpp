@@ -199,10 +199,7 @@ models::Mechanisms Request::mechanisms_left_out(Arguments& arguments) const {
   return mechanisms;
 }
 
-void Request::check_options(Arguments& arguments) const {
-  if (listener_.begins) listener_.begins();
-  static_cast<void>(format(arguments));
-}
+void Request::check_options(Arguments& arguments) const { static_cast<void>(format(arguments)); }
 
 std::vector<std::string> overridden(const std::vector<std::string>& assignments, std::string_view option) {
   std::vector<std::string> sentences;

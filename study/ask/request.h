@@ -16,7 +16,6 @@
 
 #include "sim/config/files_read.h"
 #include "study/ask/arguments.h"
-#include "study/ask/option.h"
 #include "study/play/parallel.h"
 #include "study/play/platform_file.h"
 #include "study/play/testbed.h"
@@ -80,7 +79,6 @@ std::vector<Option> operator+(std::vector<Option> some, const std::vector<Option
 
 // A Listener holds the callbacks of whoever waits for the answer. Any of them may be empty.
 struct Listener {
-  std::function<void()> begins = {};                // called when options are read and the answer may take a while
   Progress progress = {};                           // may throw, which ends the answer
   std::function<void(std::string_view)> warn = {};  // called with warnings that are not part of the answer
   std::function<std::function<bool()>()> interruptible =

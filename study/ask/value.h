@@ -9,7 +9,6 @@
 
 #include "models/platform/platform_spec.h"
 #include "study/ask/arguments.h"
-#include "study/ask/option.h"
 
 namespace c3sim::study {
 

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "study/ask/option.h"
+#include "study/ask/arguments.h"
 #include "study/ask/questions.h"
 #include "study/ask/value.h"
 #include "study/network/step_question.h"
@@ -78,7 +78,7 @@ using Words = std::vector<Word<Question>>;
 const Words<GemmTrial>& words_of(const GemmTrial& question);
 const Words<CollectiveTrial>& words_of(const CollectiveTrial& question);
 const Words<CopyTrial>& words_of(const CopyTrial& question);
-const Words<KernelWords>& words_of(const KernelWords& question);  // study/ask/kernel_words.cpp
+const Words<KernelWords>& words_of(const KernelWords& question);  // study/ask/work_words.cpp
 const Words<C3Trial>& words_of(const C3Trial& question);
 const Words<StepWords>& words_of(const StepWords& question);
 const Words<ServeQuestion>& words_of(const ServeQuestion& question);  // study/sweep/serve_command.cpp

@@ -291,11 +291,11 @@ Schedule wholes_of(const GraphNode& node, const Testbed& testbed) {
   return {std::move(whole)};
 }
 
-// A NamedSchedule is one schedule or, if its flag is set, the machine's fastest of those by shards and finer pieces.
-using NamedSchedule = std::pair<DependentSchedule, bool>;
-std::vector<sim::Choice<NamedSchedule>> named_schedules() {
+// A ScheduleChoice is one schedule or, if its flag is set, the machine's fastest of those by shards and finer pieces.
+using ScheduleChoice = std::pair<DependentSchedule, bool>;
+std::vector<sim::Choice<ScheduleChoice>> schedule_choices() {
   using Collective = DependentSchedule::Collective;
-  std::vector<sim::Choice<NamedSchedule>> choices;
+  std::vector<sim::Choice<ScheduleChoice>> choices;
   for (const auto& schedules : {all_dependent_schedules(), triggered_schedules()}) {
     for (const DependentSchedule& one : schedules) choices.push_back({to_string(one), {one, false}});
   }
@@ -547,7 +547,7 @@ class ExperimentReader {
                       const std::vector<Wait>& waits) {
     sim::Section asked = section.section("dependent");
     const sim::Parsed<models::GemmShape> shape = models::parse_gemm_shape(asked.text("gemm"));
-    auto [schedule, fastest] = asked.choice<NamedSchedule>("schedule", named_schedules());
+    auto [schedule, fastest] = asked.choice<ScheduleChoice>("schedule", schedule_choices());
     if (!asked.is_sound("gemm")) return;
     if (!shape.ok()) return asked.fault("gemm", shape.error);
     for (const KindOfWork& other : kinds_of_work()) {

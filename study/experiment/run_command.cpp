@@ -36,9 +36,6 @@ Results answer_paper_study(const Request& request, sim::Config& config, Testbed&
   Results answer = study.run(testbed, true, request.progress(), jobs);
   const auto again = [&study](Testbed& other) { return study.run(other, false, {}, 1); };
   constexpr auto mean_fraction = "fraction_of_ideal_percent";  // a strategy's mean over the scenarios of a study of C3
-  if (request.says("explain") && answer.table("by_strategy") != nullptr) {
-    answer.tables.push_back(without_each_mechanism(mean_fraction, platform.spec, again, request.progress()));
-  }
   if (const std::string& quantity = request.text("sensitivity"); !quantity.empty()) {
     answer.tables.push_back(
         sensitivity_of(quantity == fraction ? mean_fraction : quantity, platform, again, request.progress()));

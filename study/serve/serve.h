@@ -17,7 +17,7 @@
 #include "study/serve/batch_times.h"
 #include "study/serve/fetch.h"
 #include "study/serve/serve_question.h"
-#include "study/serve/serving.h"
+#include "study/serve/server.h"
 
 namespace c3sim::study {
 

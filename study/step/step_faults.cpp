@@ -228,93 +228,7 @@ std::int64_t multiple_of(const StepQuestion& question, std::int64_t StepQuestion
   return is_shared_out && question.phase != Phase::decode ? 2L * question.cp : 1;
 }
 
-// Returns the question with sequences cut to what decode accepts and the model supports.
-StepQuestion within_places(StepQuestion question) {
-  const std::int64_t places = question.model.positions;
-  const std::int64_t asked = question.tokens;
-  if (question.phase == Phase::decode) question.tokens = std::min(question.tokens, most_decoded);
-  if (places > 0) {
-    question.tokens = std::min(question.tokens, places);
-    const std::int64_t step = multiple_of(question, &StepQuestion::tokens);
-    if (question.tokens < asked && question.tokens >= step) question.tokens -= question.tokens % step;
-    question.context = std::clamp<std::int64_t>(places - question.tokens, 0, question.context);
-    question.decoding_context = std::min(question.decoding_context, places - 1);
-  }
-  return question;
-}
-
-// Returns the faults of a question except lack of memory.
-std::vector<sim::Fault> faults_of_extents(const StepQuestion& question, const models::PlatformSpec& platform) {
-  FaultList faults;
-  check_parallelism(question, platform, faults);
-  check_phase(question, faults);
-  return faults.take();
-}
-
-// Returns the question with the largest value of this extent that fits into memory; nothing if even the least does not
-// fit, or if a smaller value causes other faults.
-std::optional<StepQuestion> with_what_fits(const StepQuestion& question, const Extent& extent,
-                                           const StepMachine& machine) {
-  const std::int64_t step = multiple_of(question, extent.count);
-  StepQuestion less = question;
-  const auto fits = [&](std::int64_t steps) {
-    less.*extent.count = steps * step;
-    return memory_of(less, machine.templates).total() <= machine.platform.gpu.memory.hbm_capacity;
-  };
-  const auto steps_of = [step](std::int64_t count) { return (count + step - 1) / step; };
-  std::int64_t fitting = steps_of(extent.least);
-  std::int64_t beyond = steps_of(question.*extent.count);
-  if (beyond <= fitting || !fits(fitting)) return {};
-  while (beyond - fitting > 1) {
-    const std::int64_t middle = fitting + (beyond - fitting) / 2;
-    (fits(middle) ? fitting : beyond) = middle;
-  }
-  less.*extent.count = fitting * step;
-  const std::vector<sim::Fault> before = faults_of_extents(question, machine.platform);
-  const auto was_there = [&before](const sim::Fault& fault) { return std::ranges::count(before, fault) > 0; };
-  if (!std::ranges::all_of(faults_of_extents(less, machine.platform), was_there)) return {};
-  return less;
-}
-
-// Lists the changed extents as options of the command line.
-std::string changed_extents(const StepQuestion& asked, const StepQuestion& changed) {
-  std::vector<std::string> options;
-  for (const Extent& extent : extents_of_memory) {
-    if (changed.*extent.count == asked.*extent.count) continue;
-    std::string option = extent.option;
-    std::ranges::replace(option, '_', '-');
-    options.push_back(fmt::format("--{} {}", option, changed.*extent.count));
-  }
-  return fmt::format("{} {} accepted", fmt::join(options, " "), options.size() == 1 ? "is" : "are");
-}
-
-void check_memory(const StepQuestion& question, const StepMachine& machine, FaultList& faults) {
-  const StepMemory memory = memory_of(question, machine.templates);
-  const sim::Bytes capacity = machine.platform.gpu.memory.hbm_capacity;
-  if (memory.total() <= capacity) return;
-  const auto add = [&](const char* where, const std::string& accepted) {
-    faults.add_if(true, where, "{:.1f} GB are needed of a GPU's {:.1f} ({}): {}", memory.total().value() / 1e9,
-                  capacity.value() / 1e9, to_string(memory), accepted);
-  };
-  const StepQuestion within = within_places(question);
-  const bool fits_within = memory_of(within, machine.templates).total() <= capacity;
-  for (const Extent& extent : extents_of_memory) {
-    const bool is_cut = within.*extent.count != question.*extent.count;
-    if (fits_within && is_cut) return add(extent.option, changed_extents(question, within));
-    if (fits_within) continue;
-    if (const std::optional<StepQuestion> less = with_what_fits(within, extent, machine)) {
-      return add(extent.option, changed_extents(question, *less));
-    }
-  }
-  add(question.layers ? "layers" : "tp",
-      fmt::format("more GPUs that share weights are accepted (--tp{}), or fewer --layers",
-                  question.phase == Phase::train ? ", --dp with --shard full" : ""));
-}
-
-}  // namespace
-
-std::vector<sim::Fault> faults_of(const StepQuestion& question, const StepMachine& machine) {
-  const models::PlatformSpec& platform = machine.platform;
+FaultList faults_but_memory(const StepQuestion& question, const models::PlatformSpec& platform) {
   FaultList faults;
   faults.add_if(
       models::hides_launches(platform.host.protocol), "protocol",
@@ -345,7 +259,56 @@ std::vector<sim::Fault> faults_of(const StepQuestion& question, const StepMachin
   check_parallelism(question, platform, faults);
   check_phase(question, faults);
   check_carrier(question, faults);
-  check_memory(question, machine, faults);
+  return faults;
+}
+
+// Returns the largest value of this extent that fits into memory; nothing if even the least does not fit, or if a
+// smaller value causes other faults.
+std::optional<std::int64_t> what_fits(const StepQuestion& question, const Extent& extent, const StepMachine& machine) {
+  const std::int64_t step = multiple_of(question, extent.count);
+  StepQuestion less = question;
+  const auto fits = [&](std::int64_t steps) {
+    less.*extent.count = steps * step;
+    return memory_of(less, machine.templates).total() <= machine.platform.gpu.memory.hbm_capacity;
+  };
+  const auto steps_of = [step](std::int64_t count) { return (count + step - 1) / step; };
+  std::int64_t fitting = steps_of(extent.least);
+  std::int64_t beyond = steps_of(question.*extent.count);
+  if (beyond <= fitting || !fits(fitting)) return {};
+  while (beyond - fitting > 1) {
+    const std::int64_t middle = fitting + (beyond - fitting) / 2;
+    (fits(middle) ? fitting : beyond) = middle;
+  }
+  less.*extent.count = fitting * step;
+  return faults_but_memory(less, machine.platform).is_empty() ? std::optional(less.*extent.count) : std::nullopt;
+}
+
+void check_memory(const StepQuestion& question, const StepMachine& machine, FaultList& faults) {
+  const StepMemory memory = memory_of(question, machine.templates);
+  const sim::Bytes capacity = machine.platform.gpu.memory.hbm_capacity;
+  const auto add = [&](const char* where, const std::string& accepted) {
+    faults.add_if(true, where, "{:.1f} GB are needed of a GPU's {:.1f} ({}): {}", memory.total().value() / 1e9,
+                  capacity.value() / 1e9, to_string(memory), accepted);
+  };
+  if (memory.total() <= capacity) return;
+  for (const Extent& extent : extents_of_memory) {
+    const std::optional<std::int64_t> fits = what_fits(question, extent, machine);
+    if (!fits) continue;
+    std::string typed = extent.option;
+    std::ranges::replace(typed, '_', '-');
+    return add(extent.option, fmt::format("--{} {} is accepted", typed, *fits));
+  }
+  add(question.layers ? "layers" : "tp",
+      fmt::format("more GPUs that share weights are accepted (--tp{}), or fewer --layers",
+                  question.phase == Phase::train ? ", --dp with --shard full" : ""));
+}
+
+}  // namespace
+
+// Memory is that of a step which could be asked otherwise.
+std::vector<sim::Fault> faults_of(const StepQuestion& question, const StepMachine& machine) {
+  FaultList faults = faults_but_memory(question, machine.platform);
+  if (faults.is_empty()) check_memory(question, machine, faults);
   return faults.take();
 }
 

@@ -20,7 +20,6 @@
 
 #include "sim/config/config_section.h"
 #include "study/ask/arguments.h"
-#include "study/ask/option.h"
 #include "study/serve/serve_question.h"
 #include "study/sweep/sweep_axis.h"
 

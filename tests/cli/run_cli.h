@@ -29,8 +29,7 @@ inline Answer run_cli(std::vector<std::string> arguments, bool err_is_terminal =
   for (const std::string& argument : arguments) argv.push_back(argument.c_str());
   std::ostringstream out;
   std::ostringstream err;
-  const ShownProgress progress = err_is_terminal ? ShownProgress::bar : ShownProgress::none;
-  const ExitCode code = run_command_line(static_cast<int>(argv.size()), argv.data(), out, err, progress);
+  const ExitCode code = run_command_line(static_cast<int>(argv.size()), argv.data(), out, err, err_is_terminal);
   return {code, out.str(), err.str()};
 }
 

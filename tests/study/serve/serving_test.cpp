@@ -1,10 +1,9 @@
-#include "study/serve/serving.h"
-
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <cmath>
 
+#include "study/serve/server.h"
 #include "tests/testing.h"
 
 namespace c3sim::study {

@@ -1,21 +1,36 @@
-// Serves requests on replicas, each of one group of GPUs, or of two: one computes prompts and hands its cache over to
-// the other. A router assigns each request to a replica when it arrives.
+// Holds what is seen of served requests: how long they took, what their servers did, and the load over time.
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <vector>
 
 #include "sim/units.h"
-#include "study/serve/request_source.h"
-#include "study/serve/serve_question.h"
-#include "study/serve/server.h"
 
 namespace c3sim::study {
 
-// A SeesBatch is called for every batch, with the index of its group within the replica.
-using SeesBatch = std::function<void(const Batch& batch, std::size_t group)>;
+struct ServerCounts {
+  std::int64_t batches = 0;
+  std::int64_t tokens = 0;   // tokens computed
+  std::int64_t reused = 0;   // tokens of beginnings found in the cache or the store when a sequence was first admitted
+  std::int64_t fetched = 0;  // tokens of beginnings and prompts that were fetched
+  std::int64_t preempted = 0;
+  std::int64_t drafted = 0;   // tokens of drafts that were verified
+  std::int64_t accepted = 0;  // of `drafted`
+  std::int64_t most_blocks = 0;
+  double block_seconds = 0.0;  // blocks in use, integrated over time
+  sim::Time busy{0};           // time in batches
+  sim::Joules energy;          // of batches
+};
+
+// A ServerLoad is the load of a group over some time.
+struct ServerLoad {
+  double waiting = 0.0;  // sequences that have arrived and are not admitted, including preempted ones
+  double running = 0.0;
+  double cache = 0.0;  // cache blocks in use; over a whole run, their share of all blocks
+
+  auto operator<=>(const ServerLoad&) const = default;
+};
 
 // Latencies gives quantiles of any number of times in little memory: it counts times that agree within 0.1 %.
 class Latencies {
@@ -67,10 +82,5 @@ struct Served {
   sim::Time duration() const { return end - begin; }
   double per_second(std::int64_t count) const;
 };
-
-// Serves all requests of a source to the end, after which every block is free. Of `question` only replicas, router,
-// concurrency, limits and frontend count.
-Served serve(RequestSource& source, const std::vector<ServingGroup>& groups, const ServeQuestion& question = {},
-             const SeesBatch& sees_batch = {});
 
 }  // namespace c3sim::study
