@@ -154,6 +154,39 @@ study::Chart regret_chart(const Decisions& kind) {
   return chart;
 }
 
+// Charts the best by kernels and by engines over size: the time of a collective alone, or the speedup with a GEMM.
+study::Chart means_chart(const Decisions& kind) {
+  const Alternatives& alternatives = kind.alternatives;
+  const bool alone = !is_of_gemms(alternatives);
+  const std::size_t feature = alone ? 0 : 1;
+  study::ScatterChart chart{.id = "means_" + alternatives.key,
+                            .title = "The best by each means: " + alternatives.about};
+  chart.x = {
+      .label = std::string(alternatives.features[feature].about), .unit = alone ? "B" : "", .logarithmic = true};
+  chart.y = {
+      .label = alone ? "time" : "speedup over one after the other", .unit = alone ? "us" : "", .logarithmic = alone};
+  chart.joined = alone;
+  const std::vector<std::pair<std::string, bool>> means{{"kernels", false}, {"engines", true}};
+  for (const auto& [name, engines] : means) {
+    study::ScatterSeries series{name, {}};
+    for (const Decision& decision : kind.all) {
+      std::optional<std::size_t> best;
+      for (std::size_t i = 0; i < decision.attempts.size(); ++i) {
+        const bool by_engines = alternatives.all[i].name.starts_with("engines");
+        const bool counts = decision.attempts[i].time && by_engines == engines;
+        if (counts && (!best || *decision.attempts[i].time < *decision.attempts[*best].time)) best = i;
+      }
+      if (!best) continue;
+      const double time = sim::to_microseconds(*decision.attempts[*best].time);
+      const double serial = sim::to_microseconds(decision.attempts.front().known());
+      series.points.push_back({alternatives.features[feature].of(decision.sizes), alone ? time : serial / time,
+                               fmt::format("{}: {}", decision.name, alternatives.all[*best].name)});
+    }
+    chart.series.push_back(std::move(series));
+  }
+  return chart;
+}
+
 std::vector<std::string> sentences(const Tuning& tuning) {
   std::vector<std::string> sentences;
   std::size_t possible = 0;
@@ -183,44 +216,53 @@ std::vector<std::string> sentences(const Tuning& tuning) {
 
 using models::CollectiveKind;
 
-std::string title_of(const Tuning& tuning, const models::PlatformSpec& platform) {
-  return fmt::format("Made by c3sim tune: {}, for {} with {} GPUs.", tuning.question.name, platform.name,
-                     platform.gpus);
-}
+// The range of m, n, k or bytes over the cases that a rule was fitted to.
+struct Range {
+  std::string_view parameter;
+  std::size_t values = 0;  // number of distinct values
+  double least = 0.0, greatest = 0.0;
+};
 
-// Returns the range of each feature that is a parameter: m, n, k or bytes. Its expression is its own name.
-std::string ranges_in_yaml(const Decisions& kind) {
-  std::string text;
+// Returns the ranges of features that are parameters, that is, whose expression is their own name.
+std::vector<Range> ranges_of(const Decisions& kind) {
+  std::vector<Range> ranges;
   for (const char* const name : {"m", "n", "k", "bytes"}) {
     for (const SizeFeature& feature : kind.alternatives.features) {
       if (feature.name != name) continue;
       std::set<double> values;
       for (const Decision& decision : kind.all) values.insert(feature.of(decision.sizes));
-      text += fmt::format("    {}: {{values: {}, least: {}, greatest: {}}}\n", name, values.size(), *values.begin(),
-                          *values.rbegin());
+      ranges.push_back({feature.name, values.size(), *values.begin(), *values.rbegin()});
     }
   }
-  return text;
+  return ranges;
 }
 
-// Returns a line for each leaf at or below node `from`, which is reached under `conditions` such as "bytes <=
-// 33554432". Node 0 is the root.
-std::string leaves_in_yaml(const Decisions& kind, std::size_t from = 0,
-                           const std::vector<std::string>& conditions = {}) {
+// A leaf of a tree with the conditions that lead to it: "bytes <= 33554432", "flops_per_byte > 12000".
+struct Leaf {
+  std::vector<std::string> conditions;
+  std::string choose;
+  std::size_t cases = 0;
+};
+
+std::string title_of(const Tuning& tuning, const models::PlatformSpec& platform) {
+  return fmt::format("Made by c3sim tune: {}, for {} with {} GPUs.", tuning.question.name, platform.name,
+                     platform.gpus);
+}
+
+// Returns the leaves at or below node `from`, which is reached under `conditions`. Node 0 is the root.
+std::vector<Leaf> leaves_of(const Decisions& kind, std::size_t from = 0,
+                            const std::vector<std::string>& conditions = {}) {
   const Alternatives& alternatives = kind.alternatives;
   const DecisionTree::Node& node = kind.tree.nodes[from];
-  if (!node.split) {
-    return fmt::format("    - {{when: [{}], choose: {}, cases: {}}}\n", fmt::join(conditions, ", "),
-                       alternatives.all[node.alternative].name, node.cases);
-  }
-  std::string text;
+  if (!node.split) return {{conditions, alternatives.all[node.alternative].name, node.cases}};
+  std::vector<Leaf> leaves;
   for (const auto& [relation, place] : {std::pair("<=", node.split->below), {">", node.split->above}}) {
     std::vector<std::string> longer = conditions;
     longer.push_back(
         fmt::format("{} {} {}", alternatives.features[node.split->feature].name, relation, node.split->threshold));
-    text += leaves_in_yaml(kind, place, longer);
+    std::ranges::move(leaves_of(kind, place, longer), std::back_inserter(leaves));
   }
-  return text;
+  return leaves;
 }
 
 std::string rules_in_yaml(const Tuning& tuning, const models::PlatformSpec& platform) {
@@ -235,10 +277,85 @@ std::string rules_in_yaml(const Tuning& tuning, const models::PlatformSpec& plat
     for (const SizeFeature& feature : alternatives.features) {
       text += fmt::format("    {}: \"{} ({})\"\n", feature.name, feature.about, feature.expression);
     }
-    text += fmt::format("  fitted_to:\n    cases: {}\n{}  rules:\n{}", kind.all.size(), ranges_in_yaml(kind),
-                        leaves_in_yaml(kind));
+    text += fmt::format("  fitted_to:\n    cases: {}\n", kind.all.size());
+    for (const Range& range : ranges_of(kind)) {
+      text += fmt::format("    {}: {{values: {}, least: {}, greatest: {}}}\n", range.parameter, range.values,
+                          range.least, range.greatest);
+    }
+    text += "  rules:\n";
+    for (const Leaf& leaf : leaves_of(kind)) {
+      text += fmt::format("    - {{when: [{}], choose: {}, cases: {}}}\n", fmt::join(leaf.conditions, ", "),
+                          leaf.choose, leaf.cases);
+    }
   }
   return text;
+}
+
+// Returns the enumeration's name for a key: "all_gather_beside_gemm" gives "AllGatherBesideGemm".
+std::string type_name(const std::string& key) {
+  std::string name;
+  bool begins = true;
+  for (const char c : key) {
+    if (c != '_') name += begins ? static_cast<char>(std::toupper(static_cast<unsigned char>(c))) : c;
+    begins = c == '_';
+  }
+  return name;
+}
+
+// Declares the features that the tree uses and that are not parameters of the function.
+std::string derived_features(const Decisions& kind) {
+  std::set<std::size_t> used;
+  for (const DecisionTree::Node& node : kind.tree.nodes) {
+    if (node.split) used.insert(node.split->feature);
+  }
+  std::string code;
+  for (const std::size_t place : used) {
+    const SizeFeature& feature = kind.alternatives.features[place];
+    if (feature.name != feature.expression) {
+      code += fmt::format("  const double {} = {};  // {}\n", feature.name, feature.expression, feature.about);
+    }
+  }
+  return code;
+}
+
+std::string rules_in_cpp(const Tuning& tuning, const models::PlatformSpec& platform) {
+  std::string text = fmt::format(
+      "// {}\n// What to choose by static sizes: a GEMM of m x n x k (BLAS order) on every GPU, an array of so many "
+      "bytes on every GPU.\n// A threshold is the roundest number between the two cases beside it, which tell no "
+      "more.\n#pragma "
+      "once\n\nnamespace c3sim_decisions {{\n",
+      title_of(tuning, platform));
+  for (const Decisions& kind : tuning.kinds) {
+    const Alternatives& alternatives = kind.alternatives;
+    const std::string type = type_name(alternatives.key);
+    const std::vector<Leaf> leaves = leaves_of(kind);
+    std::set<std::string> chosen;
+    for (const Leaf& leaf : leaves) chosen.insert(leaf.choose);
+    std::vector<std::string> parameters, fitted, conditions;
+    for (const auto& [name, values, least, greatest] : ranges_of(kind)) {
+      parameters.push_back(fmt::format("[[maybe_unused]] double {}", name));
+      fitted.push_back(values == 1 ? fmt::format("{} {}", name, least)
+                                   : fmt::format("{} {} to {} ({} values)", name, least, greatest, values));
+      conditions.push_back(fmt::format("{0} >= {1} && {0} <= {2}", name, least, greatest));
+    }
+    text += fmt::format(
+        "\n// {}\nenum class {} {{ {} }};\n// Fitted to {} cases: {}.\n// Beyond these sizes it answers as at their "
+        "edge, a guess: {}_covers() is false there.\nconstexpr {} {}({}) {{\n{}",
+        alternatives.about, type, fmt::join(chosen, ", "), kind.all.size(), fmt::join(fitted, ", "),
+        alternatives.key, type, alternatives.key, fmt::join(parameters, ", "), derived_features(kind));
+    for (const Leaf& leaf : leaves) {
+      const bool is_last = &leaf == &leaves.back();  // whose conditions follow from those before
+      const std::string when = is_last ? "" : fmt::format("if ({}) ", fmt::join(leaf.conditions, " && "));
+      text += fmt::format("  {}return {}::{};  // {} case{}\n", when, type, leaf.choose, leaf.cases,
+                          leaf.cases == 1 ? "" : "s");
+    }
+    text += fmt::format("}}\nconstexpr bool {}_covers({}) {{\n  return {};\n}}\n", alternatives.key,
+                        fmt::join(parameters, ", "), fmt::join(conditions, " && "));
+    text += fmt::format("constexpr const char* to_string({} choice) {{\n  switch (choice) {{\n", type);
+    for (const std::string& name : chosen) text += fmt::format("    case {}::{}: return \"{}\";\n", type, name, name);
+    text += "  }\n  return \"\";\n}\n";
+  }
+  return text + "\n}  // namespace c3sim_decisions\n";
 }
 
 // RCCL's tuner skips comments. It reads lines of up to 256 characters.
@@ -313,6 +430,8 @@ study::Results tuning_results(const Tuning& tuning, const models::PlatformSpec& 
   study::NamedTable rules{"rules", "Rules, and what they lose against the best", rule_table(tuning)};
   for (const Decisions& kind : tuning.kinds) {
     rules.charts.push_back(regret_chart(kind));
+    const bool has_means = kind.alternatives.all.back().name.starts_with("engines");
+    if (has_means) (is_of_gemms(kind.alternatives) ? choices : alone).charts.push_back(means_chart(kind));
   }
   for (study::NamedTable* const table : {&choices, &alone, &rules}) {
     if (!table->table.rows().empty()) results.tables.push_back(std::move(*table));
@@ -354,7 +473,8 @@ std::vector<OpenQuestion> open_questions(const Tuning& tuning, const models::Pla
 }
 
 std::vector<study::TextFile> tuning_files(const Tuning& tuning, const models::PlatformSpec& platform) {
-  std::vector<study::TextFile> files{{"decisions.yaml", rules_in_yaml(tuning, platform)}};
+  std::vector<study::TextFile> files{{"decisions.yaml", rules_in_yaml(tuning, platform)},
+                                     {"decisions.h", rules_in_cpp(tuning, platform)}};
   if (!tuning.lines.empty()) {
     const bool is_mesh = platform.fabric.topology == models::Topology::mesh;
     files.push_back({is_mesh ? "rccl_tuner_gfx942.csv" : "nccl_tuner.csv", tuner_file(tuning, platform)});

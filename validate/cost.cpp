@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <random>
 #include <span>
 #include <tuple>
 
+#include "models/platform/interference.h"
+#include "study/explain/slowdown.h"
 #include "study/report/statistics.h"
 #include "study/report/table_of.h"
 
@@ -58,6 +61,7 @@ void add(CostOfRun& run, const Case& one) {
     const std::optional<Beside> alone = cost_alone_of(one);
     if (!alone) return;
     run.wall = Beside{one.measured - alone->measured, *one.predicted - alone->predicted};
+    run.parts = one.cost_parts;
     if (one.cost_unprobed) run.unprobed = Beside{run.wall->measured, *one.cost_unprobed};
   }
 }
@@ -98,6 +102,15 @@ std::optional<double> Cost::ratio() const { return ratio_of(wall()); }
 std::optional<double> Cost::ratio_unprobed() const {
   const std::vector<Beside> unprobed = known(runs, &CostOfRun::unprobed);
   return unprobed.size() == walls() ? ratio_of(sum_of(unprobed)) : std::nullopt;
+}
+
+std::vector<double> Cost::parts() const {
+  std::vector<double> sums;
+  for (const CostOfRun& run : runs) {
+    sums.resize(std::max(sums.size(), run.parts.size()));
+    std::ranges::transform(run.parts, sums, sums.begin(), std::plus());
+  }
+  return sums;
 }
 
 std::optional<study::Interval> Cost::ratio_interval() const {
@@ -154,6 +167,51 @@ std::vector<Cost> costs_of(std::span<const Case> cases) {
   return costs;
 }
 
+namespace {
+
+std::vector<Case*> telling_costs(std::vector<Case>& cases) {
+  std::vector<Case*> telling;
+  for (Case& one : cases) {
+    if (one.figure == study::Figure::time && cost_alone_of(one)) telling.push_back(&one);
+  }
+  return telling;
+}
+
+// Returns the platforms without these mechanisms.
+Platforms without(const Platforms& platforms, std::span<const models::Mechanism> left_out) {
+  return [&platforms, left_out](const Machine& machine) {
+    study::Platform platform = platforms(machine);
+    study::Beside asked = platform.asked;
+    for (const models::Mechanism mechanism : left_out) asked.without.add(mechanism);
+    return study::beside(std::move(platform), std::move(asked));
+  };
+}
+
+// Returns the predicted costs, beyond the longer operation alone, with other platforms.
+std::vector<double> predicted_costs(const std::vector<Case*>& cases, const Platforms& platforms, int jobs,
+                                    const study::Progress& progress = {}) {
+  std::vector<Case> copies;
+  for (const Case* const one : cases) copies.push_back(*one);
+  predict(copies, platforms, jobs, progress);
+  std::vector<double> costs;
+  for (const Case& one : copies) costs.push_back(one.predicted.value_or(0.0) - cost_alone_of(one)->predicted);
+  return costs;
+}
+
+}  // namespace
+
+void split_costs(std::vector<Case>& cases, const Platforms& platforms, int jobs, const study::Progress& progress) {
+  const std::vector<Case*> telling = telling_costs(cases);
+  std::vector<std::vector<double>> costs;  // by machine
+  const auto machines = study::left_out_in_turn(models::sharing_mechanisms);
+  for (const std::span<const models::Mechanism> left_out : machines) {
+    costs.push_back(predicted_costs(telling, without(platforms, left_out), jobs));
+    if (progress) progress(costs.size(), machines.size());
+  }
+  const std::vector<std::vector<double>> parts = study::parts_of(costs);
+  for (std::size_t i = 0; i < parts.size(); ++i) telling[i]->cost_parts = parts[i];
+}
+
 void predict_unprobed(std::vector<Case>& cases, const Platforms& platforms, int jobs, const study::Progress& progress) {
   const auto unprobed = [&platforms](Machine machine) {
     std::vector<std::string> values;
@@ -165,16 +223,9 @@ void predict_unprobed(std::vector<Case>& cases, const Platforms& platforms, int 
     machine.changes.insert(machine.changes.begin(), values.begin(), values.end());
     return platforms(machine);
   };
-  const auto has_cost = [](const Case& one) { return one.figure == study::Figure::time && cost_alone_of(one); };
-  std::vector<Case> others;
-  std::ranges::copy_if(cases, std::back_inserter(others), has_cost);
-  predict(others, unprobed, jobs, progress);
-  auto other = others.cbegin();
-  for (Case& one : cases) {
-    if (!has_cost(one)) continue;
-    one.cost_unprobed = other->predicted.value_or(0.0) - cost_alone_of(*other)->predicted;
-    ++other;
-  }
+  const std::vector<Case*> telling = telling_costs(cases);
+  const std::vector<double> costs = predicted_costs(telling, unprobed, jobs, progress);
+  for (std::size_t i = 0; i < costs.size(); ++i) telling[i]->cost_unprobed = costs[i];
 }
 
 namespace {
@@ -245,6 +296,29 @@ ResultTable cost_run_table(std::span<const Case> cases) {
                                            {{"where", "where", ""}, [](C cost) { return cost.runs.front().where; }},
                                            {{"run", "run", ""}, [](C cost) { return cost.runs.front().what; }}},
                                           1, {}));
+}
+
+ResultTable cost_part_table(std::span<const Case> cases) {
+  using C = const Cost&;
+  constexpr double microseconds = 1e6;
+  std::vector<Cost> costs = costs_of(cases);
+  std::erase_if(costs, [](C cost) { return cost.parts().empty() || cost.wall().predicted <= 0.0; });
+  const auto share = [](C cost, double part) { return Cell(part / cost.wall().predicted * percent); };
+  std::vector<Shown<Cost>> shown{
+      {{"suite", "suite", ""}, [](C cost) { return suite_title(cost.suite); }},
+      {{"group", "group", ""}, &Cost::name},
+      {{"role", "role", ""}, &Cost::role},
+      {{"predicted_cost_us", "cost, predicted", "us", 0}, [](C cost) { return cost.wall().predicted * microseconds; }}};
+  for (std::size_t i = 0; i < models::sharing_mechanisms.size(); ++i) {
+    const std::string name(to_string(models::sharing_mechanisms[i]));
+    shown.push_back({{name + "_pct", name, "%", 1}, [i, share](C cost) { return share(cost, cost.parts()[i]); }});
+  }
+  shown.push_back({{"rest_pct", "rest", "%", 1}, [share](C cost) {
+                     double rest = cost.wall().predicted;
+                     for (const double part : cost.parts()) rest -= part;
+                     return share(cost, rest);
+                   }});
+  return table_of<Cost>(costs, shown);
 }
 
 }  // namespace c3sim::validate

@@ -30,6 +30,7 @@ struct CostOfRun {
   std::optional<Beside> gemm{};  // slowdown less one: 0.25 if it took 1.25 times as long as alone
   std::optional<Beside> collective{};
   std::optional<Beside> unprobed{};  // the wall, predicted without probes, if requested
+  std::vector<double> parts{};       // of the predicted wall, by mechanism, if requested
 };
 
 // Returns the time of the longer operation of a run alone, by the protocol of the run, or nothing if the operations do
@@ -56,6 +57,8 @@ struct Cost {
   std::optional<study::Interval> ratio_interval() const;
   // Returns the ratio for predictions without probes, or nothing if these were not requested.
   std::optional<double> ratio_unprobed() const;
+  // Returns sums over the runs with measured walls by mechanism; they are empty if not requested.
+  std::vector<double> parts() const;
   // Returns means over the runs in which the time of the operation was measured, or nothing if there is no such run.
   std::optional<Beside> mean_stretch(std::optional<Beside> CostOfRun::*operation) const;
 };
@@ -64,12 +67,23 @@ struct Cost {
 // and role: first of the whole suite, then of each group, then of each table.
 std::vector<Cost> costs_of(std::span<const Case> cases);
 
-// Gives the wall of every run its cost predicted with parameters of kind `probed` at their values without probes.
+// The following functions predict costs on machines that differ from their platform files: without some mechanisms of
+// interference, or with the values that these have without probes.
+
+// Splits the predicted cost of every run of a GEMM with a collective whose wall was measured over the mechanisms by
+// which tenants share, as study/explain/slowdown.h splits a slowdown: the mechanisms are switched off one by one until
+// none is left, in the order of models::Mechanism and in reverse, and the part of each is the mean of what its two
+// steps gain. Simulates each run twice as many times as there are mechanisms.
+void split_costs(std::vector<Case>& cases, const Platforms& platforms, int jobs, const study::Progress& progress = {});
+
+// Predicts the costs that split_costs() splits, with parameters of kind `probed` at their values without probes.
 void predict_unprobed(std::vector<Case>& cases, const Platforms& platforms, int jobs,
                       const study::Progress& progress = {});
 
-// Return tables of the costs of suites, groups and tables, and of the runs of each group one by one.
+// Return tables of the costs of suites, groups and tables; of the parts of the predicted costs by mechanism, which is
+// empty if these were not requested; and of the runs of each group one by one.
 study::ResultTable cost_table(std::span<const Case> cases);
+study::ResultTable cost_part_table(std::span<const Case> cases);
 study::ResultTable cost_run_table(std::span<const Case> cases);
 
 }  // namespace c3sim::validate

@@ -62,9 +62,12 @@ struct Case {
   double band = 0.0;                       // relative, or in points
   std::map<std::string, double> others{};  // what other simulators predicted, by their names
 
-  calibrate::Alone alone{};               // as measured
-  calibrate::Alone alone_predicted{};     // of the operations of a concurrent run; in turn if measured so
-  std::optional<double> cost_unprobed{};  // what a run at once costs, predicted without probes, if requested
+  calibrate::Alone alone{};            // as measured
+  calibrate::Alone alone_predicted{};  // of the operations of a concurrent run; in turn if measured so
+  // The next two belong to the wall of a run and are filled in on request: the parts that the mechanisms of sharing
+  // have in the predicted cost, in seconds and in the order of mechanisms, and that cost predicted without probes.
+  std::vector<double> cost_parts{};
+  std::optional<double> cost_unprobed{};
   Baselines baselines{};
   std::string decision{}, alternative{};  // see calibrate::Measurement
 

@@ -50,6 +50,8 @@ struct Metrics {
   double worst = 0.0;                                       // of the magnitudes
   double bias = 0.0;                                        // mean of the errors with their signs
   double within_5 = 0.0, within_10 = 0.0, within_15 = 0.0;  // shares of cases, by percent of error
+  std::optional<double> wmape;             // sum of differences over sum of measured values; for a single figure only
+  std::optional<double> rank_correlation;  // Spearman's, for five or more cases of one figure
 };
 
 Metrics metrics_of(std::span<const Case* const> cases);
@@ -57,6 +59,10 @@ Metrics metrics_of(std::span<const Case* const> cases);
 // Returns the metrics of a rule over the cases that it predicts.
 using Rule = std::function<std::optional<double>(const Case& one)>;
 Metrics metrics_of(std::span<const Case* const> cases, const Rule& rule);
+
+// Returns Spearman's rank correlation of two equally long lists, in which equal values share their rank, or nothing if
+// either list is constant.
+std::optional<double> rank_correlation(std::span<const double> a, std::span<const double> b);
 
 // An UnfittedError says how far off predicted times were to which nothing was fitted. Platform files hold it as
 // `unfitted_errors`, so that intervals are no narrower (study/uncertainty/ensemble.h).

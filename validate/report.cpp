@@ -109,9 +109,11 @@ ResultTable table_of_groups(const Validation& validation, bool by_figure) {
       {{"p90_error_pct", "p90", "%", 1}, of_predicted(&Metrics::p90)},
       {{"worst_error_pct", "worst", "%", 1}, of_predicted(&Metrics::worst)},
       {{"bias_pct", "bias", "%", 1}, of_predicted(&Metrics::bias)},
+      {{"wmape_pct", "wMAPE", "%", 1}, [](M m) { return cell(m.wmape, percent); }},
       {{"within_5_pct", "within 5", "%", 0}, of_predicted(&Metrics::within_5)},
       {{"within_10_pct", "10", "%", 0}, of_predicted(&Metrics::within_10)},
       {{"within_15_pct", "15", "%", 0}, of_predicted(&Metrics::within_15)},
+      {{"rank_correlation", "rank corr.", "", 2}, &Metrics::rank_correlation},
       {{"within_noise", "within noise", ""}, &Metrics::within_noise},
       {{"outside_band", "outside band", ""}, [](M m) { return m.predicted - m.within_band; }}};
   shown.insert(shown.end(), metrics.begin(), metrics.end());
@@ -491,6 +493,7 @@ study::Results report(const Validation& validation) {
   add("simulators", "Beside other simulators, median errors (c3sim knows part of the load from these runs)",
       simulators_table(validation));
   add("costs", "What running at once costs", cost_table(validation.cases));
+  add("cost_parts", "What makes the predicted cost", cost_part_table(validation.cases));
   add("cost_runs", "What running at once costs, run by run", cost_run_table(validation.cases), false);
   add("groups", "Errors by group", table_of_groups(validation, true), false);
   add("baselines", "Beside simple rules", baseline_table(validation), false);

@@ -78,6 +78,7 @@ void finish(Validation& validation, const Library& library, const Options& optio
   add_baselines(validation.cases, library.platforms);  // before keep_only(), since rules are fitted to other cases
   keep_only(validation, options.only);
   predict(validation.cases, library.platforms, options.jobs, options.progress);
+  if (options.mechanisms) split_costs(validation.cases, library.platforms, options.jobs, options.progress);
   if (options.unprobed) predict_unprobed(validation.cases, library.platforms, options.jobs, options.progress);
   if (options.uncertainty) {
     validation.uncertainty = options.uncertainty;

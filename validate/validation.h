@@ -20,7 +20,8 @@ struct Options {
   std::vector<std::string> changes;              // of every platform: "gpu.power.cap=700 W"
   std::optional<double> tolerance;               // replaces every band
   std::optional<study::Sampling> uncertainty{};  // requests intervals
-  bool unprobed = false;                         // predicts the cost of running at once without probes as well
+  bool mechanisms = false;                       // splits the cost of running at once over mechanisms
+  bool unprobed = false;                         // predicts this cost without probes as well
   std::string only;                              // keeps cases whose names hold this text, and no claims
   int jobs = 0;                                  // number of threads; 0: one per core
   study::Progress progress;

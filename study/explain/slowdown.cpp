@@ -1,10 +1,8 @@
 #include "study/explain/slowdown.h"
 
 #include <numeric>
-#include <span>
 #include <utility>
 
-#include "models/platform/interference.h"
 #include "study/play/parallel.h"
 #include "study/report/table_of.h"
 
@@ -28,38 +26,21 @@ models::PlatformSpec looping(models::PlatformSpec platform) {
   return platform;
 }
 
-// Returns the mechanisms that each machine lacks: machine k lacks the first k of all, and machine all.size() + k the
-// last k. Machine all.size(), which lacks all mechanisms, ends both series.
-std::vector<std::span<const models::Mechanism>> left_out_in_turn() {
-  const std::span<const models::Mechanism> all = all_mechanisms;
+}  // namespace
+
+std::vector<std::span<const models::Mechanism>> left_out_in_turn(std::span<const models::Mechanism> all) {
   std::vector<std::span<const models::Mechanism>> left_out;
   for (std::size_t k = 0; k <= all.size(); ++k) left_out.push_back(all.first(k));
   for (std::size_t k = 1; k < all.size(); ++k) left_out.push_back(all.last(k));
   return left_out;
 }
 
-// Returns the part that each mechanism has in a time, in their order. `times` holds the time `place` of each machine of
-// left_out_in_turn().
-std::vector<sim::Time> parts_of(const std::vector<std::vector<sim::Time>>& times, std::size_t place) {
-  const std::size_t all = all_mechanisms.size();
-  const auto without_last = [all](std::size_t k) { return k == 0 || k == all ? k : all + k; };
-  std::vector<sim::Time> parts;
-  for (std::size_t k = 0; k < all; ++k) {
-    const sim::Time forwards = times[k][place] - times[k + 1][place];
-    const sim::Time backwards = times[without_last(all - k - 1)][place] - times[without_last(all - k)][place];
-    parts.push_back((forwards + backwards) / 2);
-  }
-  return parts;
-}
-
-}  // namespace
-
 sim::Time Slowdown::rest() const { return std::accumulate(parts.begin(), parts.end(), together - alone, std::minus()); }
 
 double Slowdown::percent(sim::Time part) const { return 100.0 * (sim::to_seconds(part) / sim::to_seconds(alone)); }
 
 std::vector<Slowdown> split_slowdowns(const models::PlatformSpec& platform, std::span<const NamedRun> runs) {
-  const auto left_out = left_out_in_turn();
+  const auto left_out = left_out_in_turn(all_mechanisms);
   std::vector<std::vector<sim::Time>> times(left_out.size());  // by machine, then by operation
   for_each_index(left_out.size(), [&](std::size_t machine) {
     models::PlatformSpec without = platform;
@@ -68,6 +49,7 @@ std::vector<Slowdown> split_slowdowns(const models::PlatformSpec& platform, std:
     times[machine] = durations(testbed, runs);
   });
 
+  std::vector<std::vector<sim::Time>> parts = parts_of(times);
   Testbed in_loop(looping(platform));
   std::vector<Slowdown> slowdowns;
   std::size_t place = 0;  // of an operation among those of all runs
@@ -80,7 +62,7 @@ std::vector<Slowdown> split_slowdowns(const models::PlatformSpec& platform, std:
       slowdown.operation = operation.name;
       slowdown.alone = in_loop.alone(operation.work, {}, operation.gpus);
       slowdown.together = times[0][index];
-      slowdown.parts = parts_of(times, index);
+      slowdown.parts = std::move(parts[index]);
     }
   }
   return slowdowns;

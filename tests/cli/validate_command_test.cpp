@@ -32,7 +32,7 @@ class ValidateCommand : public InFolder {
 };
 
 // The table times a GEMM and a collective at once, and each alone.
-TEST_F(ValidateCommand, FullTellsWhatRunningAtOnceCosts) {
+TEST_F(ValidateCommand, FullSplitsWhatRunningAtOnceCosts) {
   const std::string pairs = written("pairs.csv",
                                     "gemm,collective,bytes,strategy,makespan_us,isolated_gemm_us,collective_alone_us\n"
                                     "4096x4096x4096,all_reduce,67108864,c3_sp,700,250,500\n");
@@ -42,8 +42,11 @@ TEST_F(ValidateCommand, FullTellsWhatRunningAtOnceCosts) {
   const json plain = report({});
   ASSERT_EQ(plain["cost_runs"].size(), 1U);
   EXPECT_NEAR(plain["cost_runs"][0]["cost_us"].get<double>(), 700.0 - 500.0, 1e-6);
+  EXPECT_THAT(plain["cost_parts"], IsEmpty());
   EXPECT_FALSE(plain["costs"][0].contains("ratio_without_probes"));
-  EXPECT_TRUE(report({"--unprobed"})["costs"][0].contains("ratio_without_probes"));
+  const json asked = report({"--mechanisms", "--unprobed"});
+  EXPECT_TRUE(asked["cost_parts"][0].contains("clock_pct"));
+  EXPECT_TRUE(asked["costs"][0].contains("ratio_without_probes"));
 }
 
 TEST_F(ValidateCommand, ExplainsFilesThatItCannotRead) {

@@ -1,7 +1,9 @@
 // These tests check whole tunings: bounds, threads, measured times and the files that a tuning writes.
 #include "tune/tuning.h"
 
+#include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <sstream>
 
@@ -148,6 +150,39 @@ TEST(Tuning, SaysNothingOfWhatRulesLoseThatChooseTheImpossible) {
   results.table("rules")->table.write_csv(out);
   EXPECT_THAT(out.str(), HasSubstr("\nreduce_scatter_beside_gemm,conccl,6,0,,,,\n"));
   EXPECT_THAT(out.str(), HasSubstr("\nreduce_scatter_beside_gemm,c3_base,6,6,"));
+}
+
+// The compiled functions of decisions.h choose what the trees choose.
+TEST(Tuning, FullHeaderChoosesWhatTheTreesDo) {
+  if (std::system("command -v c++ >/dev/null 2>&1") != 0) GTEST_SKIP() << "no compiler";
+  TuningQuestion question = small_question();
+  question.schedules = true;
+  question.drawn = 8;
+  question.collectives = {models::CollectiveKind::all_gather, models::CollectiveKind::all_reduce};
+  const Tuning tuning = tuned(question);
+  std::string checks = "#include \"decisions.h\"\nusing namespace c3sim_decisions;\n";
+  for (const Decisions& kind : tuning.kinds) {
+    const Alternatives& alternatives = kind.alternatives;
+    const std::vector<TreeCase> cases = kind.tree_cases();
+    for (std::size_t i = 0; i < cases.size(); ++i) {
+      const Sizes& sizes = kind.all[i].sizes;
+      std::string arguments;
+      for (const char* const name : {"m", "n", "k", "bytes"}) {
+        for (const SizeFeature& feature : alternatives.features) {
+          if (feature.name != name) continue;
+          arguments += (arguments.empty() ? "" : ", ") + std::to_string(feature.of(sizes));
+        }
+      }
+      checks += "static_assert(to_string(" + alternatives.key + "(" + arguments + "))[0] != 0);\n";
+      checks += "static_assert(" + alternatives.key + "(" + arguments + ") == decltype(" + alternatives.key + "(" +
+                arguments + "))::" + alternatives.all[kind.tree.choose(cases[i].features)].name + ");\n";
+    }
+  }
+  const std::string folder = testing::TempDir();
+  std::ofstream(folder + "decisions.h") << file_of(tuning, "decisions.h");
+  std::ofstream(folder + "check.cpp") << checks;
+  const std::string compile = "c++ -std=c++17 -Wall -Wextra -Werror -fsyntax-only " + folder + "check.cpp";
+  EXPECT_EQ(std::system(compile.c_str()), 0) << checks;
 }
 
 // 19083264 bytes are 18.2 MiB. Digits beyond two say nothing of a threshold between two simulated sizes.

@@ -1,5 +1,8 @@
 #include "validate/cost.h"
 
+#include <numeric>
+
+#include "models/platform/interference.h"
 #include "tests/testing.h"
 #include "tests/text_file.h"
 #include "tests/validate/libraries.h"
@@ -21,6 +24,28 @@ std::vector<Case> a_pair(const std::string& platform) {
   std::vector<Case> cases = cases_of(std::vector{measurement}, "s", platform, 0.1);
   predict(cases, shipped_platform, 1);
   return cases;
+}
+
+// On a machine without any mechanism only the order of launches is left.
+TEST(CostsByMechanism, AddUpToWhatGoesAwayWithoutAny) {
+  std::vector<Case> cases = a_pair("mi300x");
+  split_costs(cases, shipped_platform, 1);
+  ASSERT_EQ(cases[0].cost_parts.size(), models::sharing_mechanisms.size());
+  EXPECT_TRUE(cases[1].cost_parts.empty()) << "of a GEMM's time";
+  const Platforms without_any = [](const Machine& machine) {
+    study::Beside asked;
+    for (const models::Mechanism mechanism : models::sharing_mechanisms) asked.without.add(mechanism);
+    return study::beside(shipped_platform(machine), asked);
+  };
+  std::vector<Case> bare = cases;
+  predict(bare, without_any, 1);
+  const double with = *cases[0].predicted - cost_alone_of(cases[0])->predicted;
+  const double without = *bare[0].predicted - cost_alone_of(bare[0])->predicted;
+  const double parts = std::accumulate(cases[0].cost_parts.begin(), cases[0].cost_parts.end(), 0.0);
+  EXPECT_GT(parts, 0.0);
+  EXPECT_NEAR(parts, with - without, 1e-12);
+  const Cost cost = costs_of(cases).front();
+  EXPECT_EQ(cost.parts(), cases[0].cost_parts) << "of one run";
 }
 
 // On this platform probes tell that a workgroup of a collective starts 3 us late, where 0 us is assumed without them.

@@ -14,6 +14,7 @@ namespace c3sim::validate {
 namespace {
 
 using study::Figure;
+using ::testing::Optional;
 
 Metrics metrics_of_cases(const std::vector<Case>& cases) { return metrics_of(pointers(cases)); }
 
@@ -21,7 +22,18 @@ Metrics metrics_of_cases(const std::vector<Case>& cases) { return metrics_of(poi
 TEST(Metrics, OfNothingAreNought) {
   const Metrics metrics = metrics_of_cases({});
   EXPECT_EQ(metrics.cases, 0u);
-  EXPECT_EQ(metrics.predicted, 0u);
+  EXPECT_FALSE(metrics.wmape.has_value());
+}
+
+// With equals the ranks are 1, 2.5, 2.5, 4 and 1, 2, 3, 4, each with mean 2.5: products of deviations 2.25 + 0 + 0
+// + 2.25 = 4.5, squares 4.5 and 5, so 4.5 / sqrt(22.5) = 0.9487.
+TEST(RankCorrelation, IsOneOfTheSameOrderMinusOneOfTheOppositeSharedByEqualsAndNoneOfAConstant) {
+  const std::vector<double> up{1.0, 2.0, 30.0, 400.0};
+  const auto with_up = [&up](const std::vector<double>& other) { return rank_correlation(up, other); };
+  EXPECT_THAT(with_up(up), Optional(DoubleNear(1.0, rounding)));
+  EXPECT_THAT(with_up({9.0, 8.0, 1.0, 0.5}), Optional(DoubleNear(-1.0, rounding)));
+  EXPECT_THAT(with_up({1.0, 7.0, 7.0, 9.0}), Optional(DoubleNear(4.5 / std::sqrt(22.5), rounding)));
+  EXPECT_EQ(with_up({1.0, 1.0, 1.0, 1.0}), std::nullopt);
 }
 
 // Draws some cases, every seventh without a prediction.
@@ -36,6 +48,9 @@ rc::Gen<std::vector<Case>> some_cases() {
 
 void expect_same(const Metrics& a, const Metrics& b) {
   const auto near = [](double x, double y) { return std::abs(x - y) <= 1e-9 * std::max(1.0, std::abs(x)); };
+  const auto near_or_none = [&](std::optional<double> x, std::optional<double> y) {
+    return x.has_value() == y.has_value() && (!x || near(*x, *y));
+  };
   RC_ASSERT(a.cases == b.cases);
   RC_ASSERT(a.predicted == b.predicted);
   RC_ASSERT(near(a.median, b.median));
@@ -43,6 +58,8 @@ void expect_same(const Metrics& a, const Metrics& b) {
   RC_ASSERT(near(a.worst, b.worst));
   RC_ASSERT(near(a.bias, b.bias));
   RC_ASSERT(near(a.within_10, b.within_10));
+  RC_ASSERT(near_or_none(a.wmape, b.wmape));
+  RC_ASSERT(near_or_none(a.rank_correlation, b.rank_correlation));
 }
 
 RC_GTEST_PROP(Metrics, DoNotDependOnTheOrderOfCases, ()) {
@@ -73,6 +90,7 @@ RC_GTEST_PROP(Metrics, OfPerfectPredictionsAreNought, ()) {
   RC_ASSERT(metrics.worst == 0.0);
   RC_ASSERT(metrics.median == 0.0);
   RC_ASSERT(metrics.bias == 0.0);
+  RC_ASSERT(metrics.wmape == 0.0);
   RC_ASSERT(metrics.within_5 == 1.0);
   RC_ASSERT(metrics.within_band == cases.size());
 }

@@ -46,9 +46,9 @@ TEST(Report, HasEveryTableAndShowsThoseWithRows) {
   const study::Results results = report(validation);
   std::vector<std::string> keys;
   for (const study::NamedTable& named : results.tables) keys.push_back(named.key);
-  EXPECT_THAT(keys, ElementsAre("cases", "suites", "tables", "simulators", "costs", "cost_runs", "groups", "baselines",
-                                "choices", "claims", "deviations", "worst", "unfitted", "unscored", "left_out",
-                                "left_out_rows"));
+  EXPECT_THAT(keys, ElementsAre("cases", "suites", "tables", "simulators", "costs", "cost_parts", "cost_runs", "groups",
+                                "baselines", "choices", "claims", "deviations", "worst", "unfitted", "unscored",
+                                "left_out", "left_out_rows"));
   std::ostringstream text;
   study::write(results, study::Format::table, text);
   EXPECT_THAT(text.str(), HasSubstr("Errors by suite"));

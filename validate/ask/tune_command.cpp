@@ -32,7 +32,7 @@ constexpr auto tune_examples =
     "whether their commands are queued beforehand. A speedup over default compares with what runs if nothing is "
     "chosen:\n"
     "the library's kernels for a collective alone, GEMM and collective one after the other for a pair.\n"
-    "The folder gets decisions.yaml (rules on static sizes), a file for the tuner of RCCL,\n"
+    "The folder gets decisions.yaml and decisions.h (rules on static sizes), a file for the tuner of RCCL,\n"
     "thresholds.csv (from which size on engines are faster), measure.sh (measurements that would decide where\n"
     "predictions do not) and page.html. docs/tuning.md describes them.\n"
     "A collective beside a GEMM neither needs the result of the GEMM nor gives the GEMM its input. If one needs the\n"

@@ -23,6 +23,7 @@ constexpr auto validate_examples = R"(Examples:
   c3sim validate rccl overlap --report page    two of them, and a page with every case
   c3sim validate all_reduce.log p2p.csv        your own measurements: rccl-tests, TransferBench, CSV
   c3sim validate --platform my.yaml rccl       another platform
+  c3sim validate overlap --mechanisms          also which mechanisms make the cost of running at once
   c3sim validate h200 --uncertainty            also how many measured values lie within 90 % intervals
   c3sim validate --out old.json                also write down every prediction, with a digest
   c3sim validate --against old.json            what moved since a version that wrote this file
@@ -69,6 +70,7 @@ class Comparison {
     options.jobs = request_.jobs(arguments);
     if (!tolerance_.empty()) options.tolerance = arguments.number("--tolerance", tolerance_, 0.0, 1000.0) / 100.0;
     options.uncertainty = request_.sampling(arguments);
+    options.mechanisms = mechanisms_;
     options.unprobed = unprobed_;
     options.only = case_;
     options.platform = request_.platform_name();
@@ -83,12 +85,13 @@ class Comparison {
     const bool scores = !predictions_.empty();
     const bool other_machine =
         request_.platform_name().has_value() || !request_.assignments().empty() || request_.says("without");
-    const std::array<std::pair<bool, const char*>, 8> comparing{{{!names_.empty(), "SUITE|FILE"},
+    const std::array<std::pair<bool, const char*>, 9> comparing{{{!names_.empty(), "SUITE|FILE"},
                                                                  {scores, "--score"},
                                                                  {!against_.empty(), "--against"},
                                                                  {!report_folder_.empty(), "--report"},
                                                                  {!case_.empty(), "--case"},
                                                                  {options_.uncertainty.has_value(), "--uncertainty"},
+                                                                 {mechanisms_, "--mechanisms"},
                                                                  {unprobed_, "--unprobed"},
                                                                  {update_goldens_, "--update-goldens"}}};
     for (const auto& [given, name] : comparing) {
@@ -106,6 +109,7 @@ class Comparison {
         {predicts && out_.empty(), "--predict", "asks for --out FILE, where the predictions go"},
         {scores && other_machine, "--score",
          "the file says of which platform it is: no --platform, no --set, no --without"},
+        {scores && mechanisms_, "--mechanisms", anew},
         {scores && unprobed_, "--unprobed", anew},
         {scores && options_.uncertainty, "--uncertainty", anew},
         {update_goldens_ && !as_shipped, "--update-goldens",
@@ -265,6 +269,7 @@ class Comparison {
   const std::filesystem::path predictions_ = request_.text("score");
   const std::filesystem::path against_ = request_.text("against");
   const bool list_ = request_.says("list");
+  const bool mechanisms_ = request_.says("mechanisms");
   const bool unprobed_ = request_.says("unprobed");
   const bool update_goldens_ = request_.says("update_goldens");
   Options options_;
@@ -287,6 +292,10 @@ study::Command validate_command() {
           study::jobs_option() + study::uncertainty_options() +
           std::vector<study::Option>{
               {"case", "TEXT", "Only the cases whose name holds this text"},
+              {"mechanisms", "",
+               "Also split the cost of running at once by mechanism of interference; this simulates each concurrent "
+               "run some 16 times more",
+               Said::alone},
               {"unprobed", "",
                "Also predict the cost of running at once without the parameters that were fitted to probes",
                Said::alone},
