@@ -58,8 +58,8 @@ const std::vector<SampleRow> sample_rows{
     // Each GPU uses 8 CUs for each of 7 peers: 56 CUs.
     {"transfer_bench/a2a_8xmi300x.txt", "TransferBench", 56, 55,
      "uncached_store of 64MiB on 56 CUs by all GPUs of all others", 46.786e9},
-    {"gemm_bench/hipblaslt_bench.txt", "hipblaslt-bench or rocblas-bench", 1, 0, "gemm 2048x1152x2048", 29.084e-6},
-    {"gemm_bench/rocblas_bench.txt", "hipblaslt-bench or rocblas-bench", 1, 0, "gemm 8192x8192x8192", 2000e-6},
+    {"gemm_bench/hipblaslt_bench.txt", "GEMM bench", 1, 0, "gemm 2048x1152x2048", 29.084e-6},
+    {"gemm_bench/rocblas_bench.txt", "GEMM bench", 1, 0, "gemm 8192x8192x8192", 2000e-6},
     // Dot reads two arrays and writes none; 2^28 elements of 8 bytes are 2 GiB.
     {"babel_stream/stream.txt", "BabelStream", 5, 4, "stream of 4295000000B from 2 arrays to 0", 3878410e6},
     {"babel_stream/stream.csv", "BabelStream", 5, 0, "stream of 4GiB from 1 arrays to 1", 4255995e6}};
