@@ -13,7 +13,7 @@
 #include "sim/config/config_error.h"
 #include "sim/config/nearest_name.h"
 #include "study/ask/answers.h"
-#include "study/c3/c3_study.h"
+#include "study/c3/c3_results.h"
 #include "study/report/table_of.h"
 
 namespace c3sim::study {
@@ -251,28 +251,6 @@ NamedTable sensitivity_of(const std::string& key, const Platform& platform, cons
                       quantity.heading(), quantity.is_fraction() ? "points" : "percent of what it is",
                       all.size() - moving.size(), all.size(), least_shown, unit_shown),
           table_of(moving, shown)};
-}
-
-NamedTable without_each_mechanism(const std::string& key, const models::PlatformSpec& platform, const Again& ask,
-                                  const Progress& progress) {
-  std::vector<std::optional<models::PlatformSpec>> machines(1 + models::all_mechanisms.size(), platform);
-  std::vector<std::string> names{"none"};
-  for (const models::Mechanism mechanism : models::all_mechanisms) {
-    machines[names.size()]->without.add(mechanism);
-    names.emplace_back(to_string(mechanism));
-  }
-  Testbed own(platform);
-  const Quantity quantity(ask(own), key);
-  const std::vector<std::optional<Values>> values = ask_each(machines, quantity, ask, progress);
-  std::vector<Column> columns{{"without", "without", ""}};
-  for (const std::string& name : quantity.names()) columns.push_back({name + "_percent", name, "%", 1});
-  ResultTable table(std::move(columns));
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    std::vector<Cell> row{names[i]};
-    for (const double value : values[i].value()) row.emplace_back(quantity.percent(value));
-    table.add_row(std::move(row));
-  }
-  return {"by_mechanism", "Of ideal on machines that are without one mechanism of interference", std::move(table)};
 }
 
 }  // namespace c3sim::study

@@ -30,9 +30,4 @@ using Again = std::function<Results(Testbed& testbed)>;
 NamedTable sensitivity_of(const std::string& quantity, const Platform& platform, const Again& ask,
                           const Progress& progress = {});
 
-// Returns a row with such a fraction, in percent, for the platform and for each machine without one mechanism of
-// interference.
-NamedTable without_each_mechanism(const std::string& quantity, const models::PlatformSpec& platform, const Again& ask,
-                                  const Progress& progress = {});
-
 }  // namespace c3sim::study

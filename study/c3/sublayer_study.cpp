@@ -12,7 +12,7 @@
 
 #include "models/collectives/fused_gemm.h"
 #include "models/kernels/gemm_plan.h"
-#include "study/c3/c3_study.h"
+#include "study/c3/paper_study.h"
 #include "study/program/operation.h"
 #include "study/report/table_figure.h"
 #include "study/report/table_of.h"

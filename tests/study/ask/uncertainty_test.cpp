@@ -185,24 +185,6 @@ TEST(Sensitivity, WhatRoundsToNothingIsCountedAndLeftOut) {
   }
 }
 
-// An all-to-all after this GEMM waits for CUs; on copy engines it takes no CUs. Serial, which gains nothing by overlap,
-// is not shown.
-TEST(Sensitivity, MachinesWithoutAMechanismShowWhatEachCosts) {
-  const Question question = under(std::array{Strategy::serial, Strategy::c3_base, Strategy::conccl},
-                                  {"small", {8192, 8192, 4096}, models::CollectiveKind::all_to_all, 128_MiB});
-  const auto again = [&](Testbed& other) { return to_tables(question, ask(other, question), other.platform()); };
-  const NamedTable named = without_each_mechanism("fraction_of_ideal", mi300x().spec, again);
-  const auto& rows = named.table.rows();
-  ASSERT_EQ(rows.size(), 1 + models::all_mechanisms.size());
-  const std::size_t wait = 1 + static_cast<std::size_t>(models::Mechanism::dispatch_wait);
-  EXPECT_EQ(rows[0].at(0), Cell(std::string("none")));
-  EXPECT_EQ(rows[wait].at(0), Cell(std::string("dispatch_wait")));
-  EXPECT_EQ(named.table.columns().at(1).key, "c3_base_percent");
-  EXPECT_GT(std::get<double>(rows[wait].at(1)), std::get<double>(rows[0].at(1)) + 10.0);
-  EXPECT_EQ(rows[wait].at(2), rows[0].at(2));
-  EXPECT_EQ(without_each_mechanism("fraction_of_ideal", mi300x().spec, again).table.rows(), rows);
-}
-
 // Tables have no further columns without --uncertainty.
 TEST(Uncertainty, ColumnsAreThereWhereItWasAskedFor) {
   const auto keys = [](const ResultTable& table) {

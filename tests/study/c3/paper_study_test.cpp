@@ -4,7 +4,7 @@
 #include <string>
 
 #include "sim/config/config.h"
-#include "study/c3/c3_study.h"
+#include "study/c3/paper_study.h"
 #include "study/experiment/experiment_reader.h"
 #include "tests/study/test_platform.h"
 #include "tests/testing.h"
