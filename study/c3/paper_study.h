@@ -27,9 +27,8 @@ inline bool holds_paper_study(sim::Section root) { return root.has("schedules") 
 PaperStudy read_finer_grain_study(sim::Section root, const Testbed& testbed);
 
 // Reads a study of T3: name, tokens, models: {NAME: {hidden, gpus: [8, 16], large}}, sublayers: {NAME: contraction},
-// fused: {NAME: {trigger, path, stores, tiles, near_memory, arbitration}}, cus_apart: [8, 16], published: {source,
-// metrics: {NAME: {paper, and a figure of study/report/table_figure.h, by tokens}}}. Its tables are "results",
-// "published" and "bytes".
+// fused: {NAME: {trigger, path, stores, tiles, near_memory, arbitration}}, cus_apart: [8, 16], summaries of
+// its table of results (study/report/table_summary.h). Its tables are "results", those and "bytes".
 PaperStudy read_sublayer_study(sim::Section root, const Testbed& testbed);
 
 // Reads the study in a file for the testbed's platform; faults are recorded with the section. The caller has read the
