@@ -11,7 +11,7 @@ scripts/install_packages.sh >&2
 } >&2
 
 out=out/conccl
-build/release/c3sim run configs/experiments/conccl.yaml --out "$out"
+build/release/c3sim sweep configs/studies/conccl.yaml --out "$out"
 
 echo
 verdict=0

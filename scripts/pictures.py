@@ -23,7 +23,7 @@ H200 = "validate/reference/h200x4"
 
 # Each row has a command line, the option for the folder of its page, and the charts with the names of their files.
 SOURCES = [
-    (["run", "configs/experiments/conccl.yaml"], "--out",
+    (["sweep", "configs/studies/conccl.yaml"], "--out",
      [(name, name) for name in ("fraction_of_ideal", "speedup_by_kernels", "speedup_by_copy_engines")]),
     (["validate"], "--report", [("overlap_us", "overlap_us")]),
     (["sweep", "configs/studies/expert_carriers.yaml"], "--out",

@@ -68,6 +68,11 @@ What was varied, and what is known of it today:
 
 {markdown(answer["inputs"], columns)}
 """
+    if "best" in answer:
+        rows, columns = answer["best"], ["case", "objective", "value", "unit", "choice"]
+    else:  # a study without objectives shows the first of its summaries, which follow the points
+        rows = answer[next(key for key in list(answer)[list(answer).index("results") + 1:])]
+        columns = list(rows[0])
     command = f"c3sim sweep configs/studies/{name}.yaml --out out/{name}"
     return f"""<!-- made by scripts/studies.py -->
 # {about}
@@ -78,7 +83,7 @@ What was varied, and what is known of it today:
 
 {chr(10).join("- " + sentence for sentence in sentences)}
 
-{markdown(answer["best"], ["case", "objective", "value", "unit", "choice"])}
+{markdown(rows, columns)}
 {drawn}{inputs}"""
 
 

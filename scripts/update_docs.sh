@@ -312,7 +312,7 @@ else
   $c3sim validate --report "$made" >/dev/null || verdict=$?
   [ "$verdict" -le 1 ] || exit "$verdict" # 1: some cases lie outside their bands
 fi
-$c3sim run configs/experiments/conccl.yaml --out "$made/study" >/dev/null
+$c3sim sweep configs/studies/conccl.yaml --out "$made/study" >/dev/null
 summary >"$made/summary"
 costs >"$made/costs"
 tables >"$made/tables"

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <set>
 
@@ -11,12 +12,13 @@
 #include "sim/config/csv_file.h"
 #include "sim/config/expression.h"
 #include "sim/config/nearest_name.h"
-#include "study/c3/c3_study.h"
+#include "study/c3/paper_study.h"
 #include "study/experiment/experiment_reader.h"
 #include "study/report/table_of.h"
 #include "study/serve/serve.h"
 #include "study/sweep/serve_study.h"
 #include "study/sweep/sweep_axis.h"
+#include "study/sweep/sweep_study.h"
 #include "validate/metrics.h"
 
 namespace c3sim::validate {
@@ -157,6 +159,25 @@ Tables tables_of_run(const std::string& experiment, const ClaimInputs& inputs) {
   return paper.run(inputs.testbed, false, {}, 1).tables;
 }
 
+// Returns the table of the points of a study, which do not change the machine, and those of its summaries.
+Tables tables_of_sweep(const std::string& name_of_study, const ClaimInputs& inputs) {
+  constexpr std::uint64_t most_points = 10'000;
+  sim::Config config = sim::Config::from_file(inputs.experiments.parent_path() / "studies" / name_of_study);
+  config.root().text("platform", "");  // that of the suite is asked
+  study::Platforms machine(inputs.testbed.platform());
+  const study::SweepStudy study = study::read_sweep_study(config.root(), machine, {}, most_points);
+  config.finish();
+  study::MachineCache machines(machine, inputs.testbed);
+  study::ResultTable points(study.columns());
+  for (std::uint64_t index = 0; index < study.points.size(); ++index) {
+    study::PointAnswer answer = study::answer_point(study, machines, index);
+    if (answer.fault.empty()) points.add_row(std::move(answer.cells));
+  }
+  Tables tables = study::summarized(study.summaries, points);
+  tables.push_back({"results", "", std::move(points)});
+  return tables;
+}
+
 // Returns a row for each point of a study of serving, with the figures of every case: "each_tokens_per_s".
 study::ResultTable table_of_serving(const std::string& name_of_study, const std::vector<std::string>& of_cases,
                                     const ClaimInputs& inputs) {
@@ -263,13 +284,15 @@ Tables tables_of_cases(std::span<const Case> cases) {
 
 ClaimStudy read_study(const std::string& name, sim::Section section) {
   const std::string run = section.text("run", "");
+  const std::string sweep = section.text("sweep", "");
   const std::string serve = section.text("serve", "");
   std::vector<sim::Choice<std::string_view>> kinds;
   for (const std::string_view kind : calibrate::trial_kinds()) kinds.emplace_back(kind, kind);
   const std::string_view trial =
       section.has("trial") ? section.choice<std::string_view>("trial", kinds) : std::string_view();
-  if ((run.empty() ? 0 : 1) + (serve.empty() ? 0 : 1) + (trial.empty() ? 0 : 1) != 1) {
-    section.fault("run", "a study has one of run, serve and trial");
+  const std::array<std::string_view, 4> of{run, sweep, serve, trial};
+  if (std::ranges::count_if(of, [](std::string_view one) { return !one.empty(); }) != 1) {
+    section.fault("run", "a study has one of run, sweep, serve and trial");
   }
   const std::vector<std::string> cases = serve.empty() ? std::vector<std::string>() : section.texts("cases");
   if (!trial.empty()) {
@@ -277,6 +300,7 @@ ClaimStudy read_study(const std::string& name, sim::Section section) {
       return {{"results", "", table_of_trials(study, inputs)}};
     };
   }
+  if (!sweep.empty()) return [sweep](const ClaimInputs& inputs) { return tables_of_sweep(sweep, inputs); };
   if (!run.empty()) return [run](const ClaimInputs& inputs) { return tables_of_run(run, inputs); };
   return [serve, cases](const ClaimInputs& inputs) -> Tables {
     if (inputs.drawn) return {};

@@ -11,7 +11,7 @@
 #include "sim/check.h"
 #include "sim/config/config_text.h"
 #include "sim/overloaded.h"
-#include "study/c3/c3_study.h"
+#include "study/c3/c3_results.h"
 #include "study/report/table_of.h"
 
 namespace c3sim::study {

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "models/collectives/algorithm.h"
-#include "study/c3/c3_study.h"
+#include "study/c3/c3_results.h"
 #include "study/play/work_bounds.h"
 #include "study/program/operation.h"
 #include "study/program/scenario.h"

@@ -6,7 +6,6 @@
 #include "sim/config/files_read.h"
 #include "study/ask/command.h"
 #include "study/ask/words.h"
-#include "study/c3/c3_study.h"
 #include "study/config_folders.h"
 
 namespace c3sim::study {
@@ -94,8 +93,6 @@ Json schema_from(std::istream& outline) {
   Json& file = schema["properties"];
   file["protocol"] = one_of(sim::choices_of<models::Protocol>());
   file["launch"] = one_of(sim::choices_of<models::LaunchMode>());
-  file["pairs"]["items"]["properties"]["class"] = one_of(sim::choices_of<LengthClass>());
-  file["collectives"]["items"] = one_of(sim::choices_of<models::CollectiveKind>());
   permit_expressions(schema);
   return schema;
 }

@@ -13,7 +13,7 @@
 #include "sim/config/config_error.h"
 #include "sim/config/nearest_name.h"
 #include "study/ask/answers.h"
-#include "study/c3/c3_study.h"
+#include "study/c3/c3_results.h"
 #include "study/report/table_of.h"
 
 namespace c3sim::study {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "sim/config/nearest_name.h"
-#include "study/c3/c3_study.h"
+#include "study/c3/paper_study.h"
 #include "study/program/dependent.h"
 #include "study/program/scenario.h"
 #include "study/report/table_of.h"

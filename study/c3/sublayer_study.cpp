@@ -3,25 +3,29 @@
 // figures. As in the paper, the all-gather that completes an all-reduce follows alone, by kernels.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <utility>
 
 #include "models/collectives/fused_gemm.h"
 #include "models/kernels/gemm_plan.h"
-#include "study/c3/c3_study.h"
+#include "study/c3/paper_study.h"
 #include "study/program/operation.h"
-#include "study/report/table_figure.h"
 #include "study/report/table_of.h"
+#include "study/report/table_summary.h"
 
 namespace c3sim::study {
 
 namespace {
 
 using models::CollectiveKind;
+
+constexpr double mega = 1e6;
 
 // The GEMM of a sub-layer on one of `gpus` GPUs has the shape hidden x tokens x (contraction * hidden / gpus).
 struct Sublayer {
@@ -49,13 +53,8 @@ struct SublayerStudy {
   std::vector<std::int64_t> tokens;  // tokens of a step, which the paper does not state
   std::vector<Sublayer> sublayers;
   std::vector<FusedStrategy> strategies;
-  std::vector<int> splits;  // CUs for an all-reduce while the GEMM has all others
-  struct Published {
-    std::string metric;
-    double value;
-    TableFigure figure;  // the predicted figure, of the columns of facts_of()
-  };
-  std::vector<Published> published;
+  std::vector<int> splits;                // CUs for an all-reduce while the GEMM has all others
+  std::vector<TableSummary> summaries{};  // of the table of sub-layers
 };
 
 struct SublayerRun {
@@ -167,25 +166,6 @@ SublayerRuns run_sublayer(const models::PlatformSpec& platform, const SublayerSt
   return ran;
 }
 
-// Returns the columns from which published figures may be computed: times in seconds, bytes at HBM.
-std::vector<Shown<SublayerRuns>> facts_of(const SublayerStudy& study) {
-  std::vector<Shown<SublayerRuns>> facts;
-  const auto add = [&facts](const std::string& key, auto of) { facts.push_back({{key, key, ""}, of}); };
-  add("gpus", [](const SublayerRuns& ran) { return ran.sublayer.gpus; });
-  add("large", [](const SublayerRuns& ran) { return ran.sublayer.large; });
-  add("tokens", &SublayerRuns::tokens);
-  add("ideal_speedup", &SublayerRuns::ideal_speedup);
-  std::vector<std::string> timed{"gemm", "reduce_scatter", "all_reduce", "near_memory"};
-  for (const std::string& schedule : schedules_of(study)) {
-    timed.push_back(schedule);
-    add(schedule + "_read", [schedule](const SublayerRuns& ran) { return ran.moved(schedule).hbm_reads; });
-    add(schedule + "_written", [schedule](const SublayerRuns& ran) { return ran.moved(schedule).hbm_writes; });
-  }
-  for (const int cus : study.splits) timed.insert(timed.end(), {beside(cus), split_to(cus)});
-  for (const std::string& run : timed) add(run + "_s", [run](const SublayerRuns& ran) { return ran.seconds(run); });
-  return facts;
-}
-
 std::vector<FusedStrategy> read_fused_strategies(sim::Section section, const models::PlatformSpec& platform) {
   std::vector<FusedStrategy> strategies;
   for (const std::string& name : section.keys()) {
@@ -245,11 +225,18 @@ const std::vector<Shown<SublayerRuns>>& shown_names() {
   return shown;
 }
 
-ResultTable table_of_sublayers(const SublayerStudy& study, const std::vector<SublayerRuns>& results) {
+// Returns the columns of the table of sub-layers; those that text leaves out are for summaries.
+std::vector<Shown<SublayerRuns>> shown_of(const SublayerStudy& study) {
   std::vector<Shown<SublayerRuns>> shown = shown_names();
-  const auto add = [&shown](const std::string& run, const std::string& heading) {
-    shown.push_back({{run + "_us", heading, "us"}, [run](const SublayerRuns& ran) { return ran.runs.at(run).time; }});
+  const auto add = [&shown](const std::string& run, const std::string& heading, bool in_text = true) {
+    shown.push_back(
+        {{run + "_us", heading, "us", 2, in_text}, [run](const SublayerRuns& ran) { return ran.runs.at(run).time; }});
   };
+  const auto add_bytes = [&shown](const std::string& schedule, const char* key, double models::MovedBytes::*bytes) {
+    shown.push_back({{schedule + key, schedule + key, "MB", 2, false},
+                     [=](const SublayerRuns& ran) { return ran.moved(schedule).*bytes / mega; }});
+  };
+  shown.push_back({{"large", "large", "", 2, false}, [](const SublayerRuns& ran) { return ran.sublayer.large; }});
   add("gemm", "GEMM");
   add("reduce_scatter", "reduce-scatter");
   add("all_gather", "all-gather");
@@ -259,27 +246,20 @@ ResultTable table_of_sublayers(const SublayerStudy& study, const std::vector<Sub
     shown.push_back(
         {{strategy.name + "_speedup", strategy.name, "", 3},
          [name = strategy.name](const SublayerRuns& ran) { return ran.seconds("sequential") / ran.seconds(name); }});
+    add(strategy.name, strategy.name, false);
   }
-  return table_of(results, shown);
-}
-
-// Shows the lowest and the highest figure over the numbers of tokens.
-ResultTable table_of_published(const SublayerStudy& study, const std::vector<SublayerRuns>& results) {
-  const ResultTable facts = table_of(results, facts_of(study));
-  ResultTable table({{"metric", "metric", ""},
-                     {"published", "published", "", 3},
-                     {"low", "c3sim, lowest", "", 3},
-                     {"high", "highest, by tokens", "", 3}});
-  for (const SublayerStudy::Published& published : study.published) {
-    const std::vector<double> ends = figure_of(published.figure, facts);
-    table.add_row({published.metric, published.value, ends.empty() ? Cell() : Cell(ends.front()),
-                   ends.empty() ? Cell() : Cell(ends.back())});
+  for (const char* const run : {"all_reduce", "near_memory"}) add(run, run, false);
+  for (const int cus : study.splits) {
+    for (const std::string& run : {beside(cus), split_to(cus)}) add(run, run, false);
   }
-  return table;
+  for (const std::string& schedule : schedules_of(study)) {
+    add_bytes(schedule, "_read_MB", &models::MovedBytes::hbm_reads);
+    add_bytes(schedule, "_written_MB", &models::MovedBytes::hbm_writes);
+  }
+  return shown;
 }
 
 ResultTable table_of_bytes(const SublayerStudy& study, const std::vector<SublayerRuns>& results) {
-  constexpr double mega = 1e6;
   std::vector<Column> columns;
   for (const Shown<SublayerRuns>& one : shown_names()) columns.push_back(one.column);
   columns.insert(columns.end(), {{"schedule", "schedule", ""},
@@ -313,17 +293,7 @@ SublayerStudy read_study_of_t3(sim::Section root, const Testbed& testbed) {
   study.strategies = read_fused_strategies(root.section("fused"), testbed.platform());
   const models::GpuSpec& gpu = testbed.platform().gpu;
   study.splits = root.integers("cus_apart", 1, gpu.cus() - gpu.memory.xcds);
-  sim::Section published = root.section("published");
-  published.text("source");  // for people
-  sim::Section metrics = published.section("metrics");
-  const ResultTable facts = table_of(std::vector<SublayerRuns>(), facts_of(study));
-  for (const std::string& name : metrics.keys()) {
-    sim::Section metric = metrics.section(name);
-    study.published.push_back({name, metric.number("paper", -1e3, 1e3), read_table_figure(metric)});
-    study.published.back().figure.by = "tokens";
-    const std::string why = why_no_figure(study.published.back().figure, facts.columns());
-    if (!why.empty() && metric.is_sound("of")) metric.fault("of", why);
-  }
+  study.summaries = read_summaries(root, table_of(std::vector<SublayerRuns>(), shown_of(study)).columns());
   if (!root.is_sound("tokens") || !root.is_sound("models")) return study;
   for (const FusedStrategy& strategy : study.strategies) {
     for (const Sublayer& sublayer : study.sublayers) {
@@ -350,11 +320,11 @@ PaperStudy read_sublayer_study(sim::Section root, const Testbed& testbed) {
       results[index] = run_sublayer(asked.platform(), study, sublayer, study.tokens[index / study.sublayers.size()]);
     };
     for_each_index(results.size(), run_one, progress, jobs);
-    return {.platform = asked.platform().name,
-            .tables = {{"results", "", table_of_sublayers(study, results)},
-                       {"published", "Beside what the paper says", table_of_published(study, results)},
-                       {"bytes", "Bytes that one GPU moves, by level", table_of_bytes(study, results), false}},
-            .title = study.name};
+    const ResultTable table = table_of(results, shown_of(study));
+    Results answer{.platform = asked.platform().name, .tables = {{"results", "", table}}, .title = study.name};
+    std::ranges::move(summarized(study.summaries, table), std::back_inserter(answer.tables));
+    answer.tables.push_back({"bytes", "Bytes that one GPU moves, by level", table_of_bytes(study, results), false});
+    return answer;
   };
   return {
       fmt::format("{}: {} sub-layers by {} schedules", study.name, study.sublayers.size(), study.strategies.size() + 1),

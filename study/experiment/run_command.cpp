@@ -1,7 +1,7 @@
 #include "sim/config/config.h"
 #include "study/ask/command.h"
 #include "study/ask/uncertainty.h"
-#include "study/c3/c3_study.h"
+#include "study/c3/paper_study.h"
 #include "study/experiment/experiment_reader.h"
 
 namespace c3sim::study {
@@ -10,7 +10,7 @@ namespace {
 
 constexpr auto run_examples =
     "Examples:\n"
-    "  c3sim run configs/experiments/conccl.yaml --out out/conccl\n"
+    "  c3sim run configs/experiments/tensor_parallel.yaml --out out/tensor_parallel\n"
     "  c3sim run configs/experiments/layer_overlap.yaml --platform h200 --format json\n"
     "  c3sim run configs/experiments/llama_70b_fsdp.yaml --param tokens=16384 --param layers=4\n"
     "  c3sim run configs/experiments/tensor_parallel.yaml --check\n"
@@ -20,8 +20,7 @@ constexpr auto run_examples =
     "list\n"
     "the collective first to give it room.\n"
     "The speedup is over the same operations uncut, one after another on one stream, with collectives by RCCL.\n"
-    "With --out, the folder also gets the experiment; its page opens with the streams over time, that of a study has "
-    "charts.";
+    "With --out, the folder also gets the experiment; its page opens with the streams over time.";
 
 constexpr auto fraction = "fraction_of_ideal";
 
@@ -35,10 +34,8 @@ Results answer_paper_study(const Request& request, sim::Config& config, Testbed&
   }
   Results answer = study.run(testbed, true, request.progress(), jobs);
   const auto again = [&study](Testbed& other) { return study.run(other, false, {}, 1); };
-  constexpr auto mean_fraction = "fraction_of_ideal_percent";  // a strategy's mean over the scenarios of a study of C3
   if (const std::string& quantity = request.text("sensitivity"); !quantity.empty()) {
-    answer.tables.push_back(
-        sensitivity_of(quantity == fraction ? mean_fraction : quantity, platform, again, request.progress()));
+    answer.tables.push_back(sensitivity_of(quantity, platform, again, request.progress()));
   }
   return answer;
 }
@@ -96,7 +93,7 @@ Results answer_run(Request& request) {
 
 Command run_command() {
   return {
-      "run", "Run an experiment file: operations on streams, or a study of C3", run_examples,
+      "run", "Run an experiment file: operations on streams", run_examples,
       std::vector<Option>{{"file", "FILE", "Experiment, in YAML", Said::in_place, true}} + run_options() +
           gemm_options() + c3_options() +
           std::vector<Option>{

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <numeric>
 #include <sstream>
 #include <string_view>
@@ -46,72 +47,98 @@ std::string name_of(std::string key) {
   return key;
 }
 
-// Returns the index of the column that an expression calls `name`.
-std::size_t place_of(std::string_view name, std::span<const Column> columns) {
-  std::vector<std::string> names;
-  for (const Column& column : columns) names.push_back(name_of(column.key));
-  const auto found = std::ranges::find(names, name);
-  if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
-  throw std::runtime_error(fmt::format("there is no column '{}'{}", name, sim::name_hint(name, names)));
-}
-
-// A NamedRow evaluates expressions over the cells of one row.
-class NamedRow {
+// A TableReader evaluates expressions over rows of one table and reads each expression once.
+class TableReader {
  public:
-  NamedRow(const TableFigure& figure, const ResultTable& table, const std::vector<Cell>& row)
-      : figure_(figure), columns_(table.columns()), row_(row) {}
-
-  std::string word(const std::string& name) const { return word_of(row_[place_of(name, columns_)]); }
-
-  double number(const std::string& expression) const {
-    const std::string text = computed("$(" + expression + ")");
-    const sim::NamedValue value = sim::value_of_text(text);
-    const auto* const amount = std::get_if<sim::Amount>(&value);
-    if (amount == nullptr || amount->powers != sim::Amount().powers) fail(expression, "is '" + text + "', no number");
-    return amount->value;
+  TableReader(const TableFigure& figure, std::span<const Column> columns) : figure_(figure) {
+    for (const Column& column : columns) names_.push_back(name_of(column.key));
   }
 
-  bool meets(const TableFigure::Condition& condition) const {
+  std::string word(const std::vector<Cell>& row, std::string_view name) const { return word_of(row[place_of(name)]); }
+
+  double number(const std::vector<Cell>& row, const std::string& expression) {
+    try {
+      const auto known = expressions_.find(expression);
+      const sim::Expression& read =
+          known == expressions_.end() ? expressions_.emplace(expression, expression).first->second : known->second;
+      const sim::NamedValue value = read.value([&](std::string_view name) { return value_of(row[place_of(name)]); });
+      const auto* const amount = std::get_if<sim::Amount>(&value);
+      if (amount != nullptr && amount->powers == sim::Amount().powers && std::isfinite(amount->value)) {
+        return amount->value;
+      }
+    } catch (const sim::ExpressionError& error) {
+      fail(in_text(expression), error.what());
+    }
+    fail(expression, "is '" + computed(row, in_text(expression)) + "', no number");
+  }
+
+  bool meets(const std::vector<Cell>& row, const TableFigure::Condition& condition) {
     const std::string& sign = condition.sign;
     if (sign == "=" || sign == "!=") {
-      const std::string own = word(condition.left);
+      const std::string own = word(row, condition.left);
       const auto is_own = [&](const std::string& wanted) {
-        return wanted.ends_with('*') ? own.starts_with(wanted.substr(0, wanted.size() - 1)) : own == computed(wanted);
+        if (wanted.ends_with('*')) return own.starts_with(wanted.substr(0, wanted.size() - 1));
+        return own == (sim::has_expression(wanted) ? computed(row, wanted) : wanted);
       };
       return std::ranges::any_of(condition.right, is_own) == (sign == "=");
     }
-    const double ratio = number(fmt::format("({}) / ({})", condition.left, condition.right.front()));
+    const double ratio = number(row, fmt::format("({}) / ({})", condition.left, condition.right.front()));
     return (sign.ends_with('=') && ratio == 1.0) || (sign.front() == '<' ? ratio < 1.0 : ratio > 1.0);
   }
 
  private:
+  static std::string in_text(const std::string& expression) { return "$(" + expression + ")"; }
+  static sim::NamedValue value_of(const Cell& cell) {
+    if (const auto* const number = std::get_if<double>(&cell)) return sim::Amount{*number, {}};
+    if (const auto* const yes = std::get_if<bool>(&cell)) return sim::Amount{*yes ? 1.0 : 0.0, {}};
+    return sim::value_of_text(word_of(cell));
+  }
+
+  // Returns the index of the column that an expression calls `name`.
+  std::size_t place_of(std::string_view name) const {
+    const auto found = std::ranges::find(names_, name);
+    if (found != names_.end()) return static_cast<std::size_t>(found - names_.begin());
+    throw std::runtime_error(fmt::format("there is no column '{}'{}", name, sim::name_hint(name, names_)));
+  }
   [[noreturn]] void fail(const std::string& expression, const std::string& what) const {
     throw sim::ConfigError({{figure_.place, "", fmt::format("{}: {}", expression, what)}});
   }
-  std::string computed(const std::string& text) const {
+  std::string computed(const std::vector<Cell>& row, const std::string& text) const {
     try {
-      return sim::replaced(text, [this](std::string_view name) {
-        const Cell& cell = row_[place_of(name, columns_)];
-        if (const auto* const number = std::get_if<double>(&cell)) return sim::NamedValue(sim::Amount{*number, {}});
-        if (const auto* const yes = std::get_if<bool>(&cell)) return sim::NamedValue(sim::Amount{*yes ? 1.0 : 0.0, {}});
-        return sim::value_of_text(word_of(cell));
-      });
+      return sim::replaced(text, [&](std::string_view name) { return value_of(row[place_of(name)]); });
     } catch (const sim::ExpressionError& error) {
       fail(text, error.what());
     }
   }
 
   const TableFigure& figure_;
-  const std::vector<Column>& columns_;
-  const std::vector<Cell>& row_;
+  std::vector<std::string> names_;  // of columns, as expressions call them
+  std::map<std::string, sim::Expression> expressions_;
 };
 
-double folded(const TableFigure& figure, const Values& values) {
-  const double value = figure.fold(values);
+// What an expression, and the one that it is divided by, give for rows that share their words.
+struct Group {
+  std::string words;
+  Values of, per;
+};
+
+Group& group_of(std::vector<Group>& groups, const std::string& words) {
+  const auto known = std::ranges::find(groups, words, &Group::words);
+  if (known != groups.end()) return *known;
+  groups.push_back({words, {}, {}});
+  return groups.back();
+}
+
+double folded(const TableFigure& figure, const std::vector<Group>& groups) {
+  const auto over_groups = [&](Values Group::*values) {
+    Values folded;
+    for (const Group& group : groups) folded.push_back(figure.fold(group.*values));
+    return folded.size() == 1 ? folded.front() : figure.fold(folded);
+  };
+  double value = over_groups(&Group::of);
+  if (!figure.per.empty()) value /= over_groups(&Group::per);
   if (figure.then.empty()) return value;
-  ResultTable one({{"fold", "fold", ""}});
-  one.add_row({value});
-  return NamedRow(figure, one, one.rows().front()).number(figure.then);
+  return TableReader(figure, std::vector<Column>{{"fold", "fold", ""}}).number({value}, figure.then);
 }
 
 TableFigure::Condition condition_of(const std::string& text, sim::Section& section) {
@@ -129,28 +156,37 @@ TableFigure::Condition condition_of(const std::string& text, sim::Section& secti
 
 }  // namespace
 
+std::vector<TableFigure::Condition> read_conditions(sim::Section& section) {
+  std::vector<TableFigure::Condition> conditions;
+  if (!section.has("where")) return conditions;
+  for (const std::string& text : section.texts("where")) conditions.push_back(condition_of(text, section));
+  return conditions;
+}
+
 TableFigure read_table_figure(sim::Section section) {
   TableFigure figure{.place = section.path(),
                      .table = section.text("table", "results"),
                      .of = section.texts("of"),
+                     .per = section.text("per", ""),
                      .fold = section.choice<TableFigure::Fold>("fold", folds, folds.front().second),
                      .by = section.text("by", ""),
                      .then = section.text("then", "")};
-  if (section.has("where")) {
-    for (const std::string& text : section.texts("where")) figure.where.push_back(condition_of(text, section));
-  }
+  if (section.has("within")) figure.within = section.texts("within");
+  figure.where = read_conditions(section);
   if (section.has("otherwise")) figure.otherwise = section.number("otherwise", -1e9, 1e9);
   return figure;
 }
 
 std::string why_no_figure(const TableFigure& figure, std::span<const Column> columns) {
-  ResultTable likely({columns.begin(), columns.end()});
-  likely.add_row(std::vector<Cell>(columns.size(), Cell(1.0)));
+  std::vector<Cell> likely;  // numbers that differ, so that their differences divide
+  for (std::size_t place = 0; place < columns.size(); ++place) likely.emplace_back(2.0 + static_cast<double>(place));
   try {
-    const NamedRow row(figure, likely, likely.rows().front());
-    if (!figure.by.empty()) row.word(figure.by);
-    for (const TableFigure::Condition& one : figure.where) row.meets(one);
-    for (const std::string& of : figure.of) row.number(of);
+    TableReader reader(figure, columns);
+    if (!figure.by.empty()) reader.word(likely, figure.by);
+    for (const std::string& name : figure.within) reader.word(likely, name);
+    for (const TableFigure::Condition& one : figure.where) reader.meets(likely, one);
+    for (const std::string& of : figure.of) reader.number(likely, of);
+    if (!figure.per.empty()) reader.number(likely, figure.per);
   } catch (const sim::ConfigError& error) {
     return error.faults().front().what;
   } catch (const std::runtime_error& error) {
@@ -159,20 +195,33 @@ std::string why_no_figure(const TableFigure& figure, std::span<const Column> col
   return {};
 }
 
+ResultTable rows_that_meet(const TableFigure& figure, const ResultTable& table) {
+  TableReader reader(figure, table.columns());
+  ResultTable rows(table.columns());
+  for (const std::vector<Cell>& row : table.rows()) {
+    if (std::ranges::all_of(figure.where, [&](const auto& one) { return reader.meets(row, one); })) rows.add_row(row);
+  }
+  return rows;
+}
+
 std::vector<double> figure_of(const TableFigure& figure, const ResultTable& table) {
+  TableReader reader(figure, table.columns());
+  const ResultTable rows = rows_that_meet(figure, table);
   Values numbers;
   for (const std::string& of : figure.of) {
-    std::vector<std::pair<std::string, Values>> groups;  // in order of appearance
-    for (const std::vector<Cell>& cells : table.rows()) {
-      const NamedRow row(figure, table, cells);
-      if (!std::ranges::all_of(figure.where, [&](const auto& one) { return row.meets(one); })) continue;
-      const std::string group = figure.by.empty() ? "" : row.word(figure.by);
-      auto found = std::ranges::find(groups, group, &std::pair<std::string, Values>::first);
-      if (found == groups.end()) found = groups.insert(groups.end(), {group, {}});
-      found->second.push_back(row.number(of));
+    std::vector<std::pair<std::string, std::vector<Group>>> sets;  // by word of `by`, in order of appearance
+    for (const std::vector<Cell>& row : rows.rows()) {
+      const std::string word = figure.by.empty() ? "" : reader.word(row, figure.by);
+      auto set = std::ranges::find(sets, word, &std::pair<std::string, std::vector<Group>>::first);
+      if (set == sets.end()) set = sets.insert(sets.end(), {word, {}});
+      std::string words;
+      for (const std::string& name : figure.within) words += reader.word(row, name) + '\n';
+      Group& group = group_of(set->second, words);
+      group.of.push_back(reader.number(row, of));
+      if (!figure.per.empty()) group.per.push_back(reader.number(row, figure.per));
     }
-    for (const auto& [group, values] : groups) numbers.push_back(folded(figure, values));
-    if (groups.empty() && figure.otherwise) numbers.push_back(*figure.otherwise);
+    for (const auto& [word, groups] : sets) numbers.push_back(folded(figure, groups));
+    if (sets.empty() && figure.otherwise) numbers.push_back(*figure.otherwise);
   }
   if (numbers.size() < 2) return numbers;
   return {std::ranges::min(numbers), std::ranges::max(numbers)};

@@ -165,6 +165,11 @@ void Platforms::add(const std::string& name) {
   keep(name, beside(std::move(platform), std::move(asked)));
 }
 
+Platforms::Platforms(const models::PlatformSpec& machine) {
+  platforms_.emplace(
+      "", Platform{machine, sim::Config::from_text("name: of_a_machine", machine.name), {}, {}, {}, {}, {}, {}});
+}
+
 // Tables of kernels are read together with the platform.
 void Platforms::keep(const std::string& name, Platform platform) {
   std::ranges::copy(template_files(platform.config_folders), std::back_inserter(files_));
@@ -213,6 +218,9 @@ std::string Platforms::text() const {
   std::string text;
   for (const auto& [name, platform] : platforms_) {
     text += "# " + name + "\n" + platform.resolved;
+    for (const models::Mechanism mechanism : models::all_mechanisms) {
+      if (platform.asked.without.has(mechanism)) text += fmt::format("# without {}\n", to_string(mechanism));
+    }
     // A point may use any of the platform's libraries.
     for (const std::string& library : platform.spec.gpu.gemm.libraries) text += platform.kernels.text(library);
     for (const std::filesystem::path& file : template_files(platform.config_folders)) text += whole_text(file);
@@ -221,6 +229,7 @@ std::string Platforms::text() const {
 }
 
 Testbed& MachineCache::machine(std::span<const Assignment> assignments) {
+  if (own_ != nullptr) return *own_;
   if (!testbed_ || asked_ >= most_questions || !std::ranges::equal(assignments, assignments_)) {
     testbed_ = std::make_unique<Testbed>(platforms_.with(assignments));
     assignments_.assign(assignments.begin(), assignments.end());

@@ -25,6 +25,8 @@ namespace c3sim::study {
 class Platforms {
  public:
   explicit Platforms(Platform base) { keep("", std::move(base)); }
+  // Holds a machine whose file is not known, so that no point may change it.
+  explicit Platforms(const models::PlatformSpec& machine);
 
   // Reads another platform, unless it is known, with the assignments of the base. Throws sim::ConfigError.
   void add(const std::string& name);
@@ -60,6 +62,8 @@ bool is_as_today(const Platform& platform, const Assignment& assignment);
 class MachineCache {
  public:
   explicit MachineCache(const Platforms& platforms) : platforms_(platforms) {}
+  // Has `own` answer every point, none of which changes the machine.
+  MachineCache(const Platforms& platforms, Testbed& own) : platforms_(platforms), own_(&own) {}
 
   // Returns a machine that is valid until the next call.
   Testbed& machine(std::span<const Assignment> assignments);
@@ -69,6 +73,7 @@ class MachineCache {
 
  private:
   const Platforms& platforms_;
+  Testbed* own_ = nullptr;
   std::vector<Assignment> assignments_;  // of the machine that is kept
   std::unique_ptr<Testbed> testbed_;
   std::size_t asked_ = 0;

@@ -126,6 +126,10 @@ bool is_factor(const std::string& text) {
 
 AxisValue read_case(sim::Section section) {
   AxisValue value{section.text("name"), {}};
+  if (section.has("labels")) {
+    sim::Section labels = section.section("labels");
+    for (const std::string& key : labels.keys()) value.labels.emplace_back(key, labels.text(key));
+  }
   if (!section.has("set")) return value;
   for (const std::string& text : section.texts("set")) {
     const std::size_t equals = text.find('=');
@@ -297,6 +301,28 @@ Cell SweepAxis::cell(const AxisValue& value) const {
   if (number->is_whole || number->dimension == sim::Dimension::bytes) return static_cast<std::int64_t>(number->base);
   const sim::Unit* const shown = sim::unit_of(shown_unit(*dimension));
   return to_digits(shown == nullptr ? number->base : number->base * (shown->divisor / shown->factor));
+}
+
+std::vector<Column> SweepAxis::label_columns() const {
+  std::vector<Column> columns;
+  for (const AxisValue& value : values) {
+    for (const auto& [key, label] : value.labels) {
+      if (std::ranges::count(columns, key, &Column::key) > 0) continue;
+      std::string heading = key;
+      std::ranges::replace(heading, '_', ' ');
+      columns.push_back({key, std::move(heading), ""});
+    }
+  }
+  return columns;
+}
+
+std::vector<Cell> SweepAxis::label_cells(const AxisValue& value) const {
+  std::vector<Cell> cells;
+  for (const Column& column : label_columns()) {
+    const auto own = std::ranges::find(value.labels, column.key, &std::pair<std::string, std::string>::first);
+    cells.push_back(own == value.labels.end() ? Cell() : Cell(own->second));
+  }
+  return cells;
 }
 
 SweepAxis read_axis(sim::Section section) {

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "sim/config/choice.h"
@@ -30,6 +31,8 @@ struct Assignment {
 struct AxisValue {
   std::string label;
   std::vector<Assignment> assignments;
+  // More columns of the table of points, by key: what a case is known for and no question asks, such as a class.
+  std::vector<std::pair<std::string, std::string>> labels{};
 
   bool operator==(const AxisValue&) const = default;
 };
@@ -97,6 +100,8 @@ struct SweepAxis {
   // "fabric.link_rate" [GB/s]), else as text.
   Column column() const;
   Cell cell(const AxisValue& value) const;
+  std::vector<Column> label_columns() const;
+  std::vector<Cell> label_cells(const AxisValue& value) const;
   // `scales` returns whether values are factors on what the platform has today. `told` is the name of a value in texts:
   // "0.5 x today".
   bool scales() const;
@@ -113,6 +118,7 @@ struct SweepAxis {
 //   {name: latency_share, of: [host.doorbell, host.word_check], times: [1, 0.5, 0]}    factors on several parameters
 //   {name: commands, cases: [{name: today}, {name: batched, set: ["gpu.sdma.batched_doorbell=true"]},
 //                            {name: slow, set: ["host.doorbell *= 2"]}]}     twice the value of today
+//   {name: pair, cases: [{name: small, set: [bytes=1MiB], labels: {class: long}}]}    with a column `class`
 // Faults are recorded with the section.
 SweepAxis read_axis(sim::Section section);
 

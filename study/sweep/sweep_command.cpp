@@ -202,7 +202,7 @@ Command sweep_command() {
   return {
       "sweep", "Ask thousands of points: machines, sizes and schedules that a study file spans", sweep_examples,
       std::vector<Option>{{"file", "FILE", "File of the study, in YAML", Said::in_place, true}} + platform_options() +
-          jobs_option() +
+          without_option() + jobs_option() +
           std::vector<Option>{
               {"resume", "", "Keep the points that the folder of --out has, and answer the others", Said::alone},
               {"check", "", "Only check the file, and print how many points it has", Said::alone},

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <iterator>
 #include <numeric>
 #include <tuple>
 #include <utility>
@@ -248,6 +249,10 @@ class Summary {
     std::vector<std::string> names;
     for (const Platform* const platform : platforms_asked()) names.push_back(platform->spec.name);
     Results results{fmt::format("{}", fmt::join(names, ", ")), {table()}, {}, {}, study_.name, sentences()};
+    if (!study_.summaries.empty()) {
+      results.tables.front().in_text = false;
+      std::ranges::move(summarized(study_.summaries, answered()), std::back_inserter(results.tables));
+    }
     if (!fronts_.empty()) results.tables.push_back(best());
     if (NamedTable choices = tally_.table(); fronts_.size() > 1 && !choices.table.rows().empty()) {
       results.tables.push_back(std::move(choices));
@@ -410,6 +415,15 @@ class Summary {
       }
     }
     return named;
+  }
+
+  // Returns all points that have an answer.
+  ResultTable answered() const {
+    ResultTable table(columns_);
+    store_.for_each([&](const PointAnswer& answer) {
+      if (answer.fault.empty()) table.add_row(answer.cells);
+    });
+    return table;
   }
 
   // Returns one row for each case and each objective except axes, whose least value is no news.

@@ -81,9 +81,10 @@ class ParetoFront {
 // Reads the whole store. Returns a table of all points, or only of those on fronts if there are more than 1000; charts,
 // of medians if points were drawn or are more than 1000, and none for more than a million points; the best points of
 // each case; how each choice does over all cases; the varied parameters with each platform's value and its source; and
-// a summary. The long file points.csv has every point: index, columns, whether it meets the constraints, whether it is
-// on the front or ties with a point on it, and why it has no answer. Columns that do not apply to the study are left
-// out. All arguments must outlive the long file.
+// a summary. A study with summaries has their tables behind that of the points, which texts then leave out. The long
+// file points.csv has every point: index, columns, whether it meets the constraints, whether it is on the front or ties
+// with a point on it, and why it has no answer. Columns that do not apply to the study are left out. All arguments must
+// outlive the long file.
 Results sweep_results(const SweepStudy& study, const SweepStore& store, const Platforms& platforms);
 
 }  // namespace c3sim::study

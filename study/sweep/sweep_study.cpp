@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 
 #include "sim/config/nearest_name.h"
@@ -398,12 +399,28 @@ void read_charts(sim::Section& root, SweepStudy& study) {
   }
 }
 
+void read_summaries_of(sim::Section& root, SweepStudy& study) {
+  constexpr std::uint64_t most_summarized = 100'000;  // points, whose cells are held at once
+  constexpr std::array taken{"results", "best", "choices", "inputs", "points", "platform", "warnings", "notes"};
+  study.summaries = read_summaries(root, known_columns(study));
+  for (const TableSummary& summary : study.summaries) {
+    if (std::ranges::count(taken, summary.key) > 0) {
+      root.fault("summaries", "'" + summary.key + "' is what every study has: another key is accepted");
+    }
+  }
+  if (!study.summaries.empty() && study.points.size() > most_summarized) {
+    root.fault("summaries", fmt::format("at most {} points are summarized", most_summarized));
+  }
+}
+
 }  // namespace
 
 std::vector<Column> SweepStudy::columns() const {
   std::vector<Column> all;
   for (const SweepAxis& axis : points.axes()) {
-    if (axis.varies()) all.push_back(axis.column());
+    if (!axis.varies()) continue;
+    all.push_back(axis.column());
+    std::ranges::copy(axis.label_columns(), std::back_inserter(all));
   }
   all.insert(all.end(), quantities.begin(), quantities.end());
   return all;
@@ -412,7 +429,9 @@ std::vector<Column> SweepStudy::columns() const {
 std::vector<Cell> SweepStudy::axis_cells(const Point& point) const {
   std::vector<Cell> cells;
   for (std::size_t a = 0; a < points.axes().size(); ++a) {
-    if (points.axes()[a].varies()) cells.push_back(points.axes()[a].cell(point.values[a]));
+    if (!points.axes()[a].varies()) continue;
+    cells.push_back(points.axes()[a].cell(point.values[a]));
+    std::ranges::copy(points.axes()[a].label_cells(point.values[a]), std::back_inserter(cells));
   }
   return cells;
 }
@@ -469,6 +488,7 @@ SweepStudy read_sweep_study(sim::Section root, Platforms& platforms, std::option
   read_cases(root, study);
   read_goals(root, study);
   read_charts(root, study);
+  read_summaries_of(root, study);
   choose_columns(root, study);
   add_bounds(root, study);
   return study;

@@ -3,8 +3,8 @@
 //   name: sdma_engines
 //   about: How many SDMA engines are worth having?
 //   platform: mi300x
-//   ask: collective                        # c3, gemm, collective, copy, kernel, step, serve; run: with `experiment:
-//   FILE` axes:
+//   ask: collective                        # c3, gemm, collective, copy, kernel, step, serve; or run, see below
+//   axes:
 //     - {of: gpu.sdma.engines, values: [4, 6, 9, 16, 32, 64]}
 //     - {of: collective, value: all_gather}
 //     - {of: backend, value: sdma}
@@ -15,7 +15,9 @@
 //   charts: [{x: gpu.sdma.engines, y: time_us}]
 //   columns: [time_us, busbw_GBps]         # quantities in tables, in this order; all if it is left out
 //   uncertainty: 100                       # draws for the intervals of quantities in goals and charts
+//   summaries: ...                         # tables computed from that of the points: study/report/table_summary.h
 //
+// A study that asks `run` names the file of its experiment under `experiment`.
 // `of` names a word of the question, a parameter of the platform by its path, or `platform` itself. Axes of the
 // platform are sorted first, so that neighbouring points share a machine.
 #pragma once
@@ -26,6 +28,7 @@
 #include <vector>
 
 #include "study/play/platform_file.h"
+#include "study/report/table_summary.h"
 #include "study/sweep/point_question.h"
 #include "study/sweep/sweep_axis.h"
 
@@ -59,6 +62,7 @@ struct SweepStudy {
   std::vector<Constraint> constraints;
   std::vector<Objective> objectives;
   std::vector<ChartAxes> charts;
+  std::vector<TableSummary> summaries{};
   std::optional<Sampling> uncertainty{};  // how the machines for intervals are drawn
 
   // Bounds names the quantity columns that enclose a quantity with 90 % probability.
@@ -68,7 +72,8 @@ struct SweepStudy {
   std::vector<Bounds> bounds{};
   const Bounds* bounds_of(const std::string& quantity) const;
 
-  // Return the columns of varying axes, followed by those of quantities, and a point's cells in the axis columns.
+  // Return the columns of varying axes and of their labels, followed by those of quantities, and a point's cells in the
+  // axis columns.
   std::vector<Column> columns() const;
   std::vector<Cell> axis_cells(const Point& point) const;
   // A Case is the indices of a point's values on the axes that are cases; its name is such as "all_gather, 16MiB".

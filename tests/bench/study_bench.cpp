@@ -8,7 +8,6 @@
 
 #include "sim/config/config.h"
 #include "study/ask/uncertainty.h"
-#include "study/c3/c3_study.h"
 #include "study/explain/slowdown.h"
 #include "study/sweep/distribution.h"
 #include "study/sweep/sweep_study.h"
@@ -63,9 +62,16 @@ BENCHMARK(explain_pair)->Unit(benchmark::kMillisecond)->MeasureProcessCPUTime();
 // Runs the study of ConCCL: 30 scenarios under every strategy.
 void whole_study(benchmark::State& state) {
   for (auto _ : state) {
-    study::Testbed testbed(mi300x());
-    sim::Config config = sim::Config::from_file(C3SIM_SOURCE_DIR "/configs/experiments/conccl.yaml");
-    benchmark::DoNotOptimize(study::run_study(testbed, study::read_c3_study(config.root(), testbed)));
+    study::Platforms platforms(study::mi300x());
+    sim::Config config = sim::Config::from_file(C3SIM_SOURCE_DIR "/configs/studies/conccl.yaml");
+    config.root().text("platform");
+    const study::SweepStudy asked = study::read_sweep_study(config.root(), platforms, {}, 1000);
+    study::MachineCache machines(platforms);
+    study::ResultTable points(asked.columns());
+    for (std::uint64_t index = 0; index < asked.points.size(); ++index) {
+      points.add_row(study::answer_point(asked, machines, index).cells);
+    }
+    benchmark::DoNotOptimize(study::summarized(asked.summaries, points));
   }
 }
 BENCHMARK(whole_study)->Unit(benchmark::kMillisecond)->MeasureProcessCPUTime();

@@ -68,7 +68,7 @@ std::string name_of(const testing::TestParamInfo<Parameters>& one) {
 }
 
 // Studies have many runs each, and run on one platform of each vendor.
-const std::set<std::string> studies{"conccl", "ficco", "ficco_scatter", "ficco_triggered", "t3"};
+const std::set<std::string> studies{"ficco", "ficco_scatter", "ficco_triggered", "t3"};
 
 auto everywhere(bool is_study) {
   std::vector<std::string> names = names_in(configs / "experiments");

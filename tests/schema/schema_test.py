@@ -37,14 +37,10 @@ slips = {
     "no pieces": lambda file: file["operations"][0].update(pieces=0),
     "an unknown priority": lambda file: file["operations"][0].update(priority="urgent"),
     "an unknown protocol": lambda file: file.update(protocol="steddy"),
-    "an unknown collective of a study": lambda file: file.update(collectives=["allgather"]),
-    "an unknown class of a pair": lambda file: file.update(pairs=[{"gemm": "a", "bytes": "1KiB", "class": "long"}]),
 }
 # What readers take the schema takes, too.
 choices = {
     "protocol": ["steady", "shot", "rounds"],
-    "collectives": [["all_gather", "all_to_all", "all_reduce", "reduce_scatter", "broadcast"]],
-    "pairs": [[{"gemm": "a", "bytes": "1KiB", "class": each} for each in ("G-long", "C-long", "GC-equal")]],
 }
 if list(validator.iter_errors(right)):
     failures.append("the file to slip in is wrong itself")

@@ -4,7 +4,7 @@
 #include <array>
 #include <sstream>
 
-#include "study/c3/c3_study.h"
+#include "study/c3/c3_results.h"
 #include "study/explain/run_trace.h"
 #include "tests/study/run_answers.h"
 #include "tests/study/test_platform.h"

@@ -1,10 +1,11 @@
 // These tests check the studies of T3 and FiCCO by the tables that they answer with.
+#include "study/c3/paper_study.h"
+
 #include <cmath>
 #include <sstream>
 #include <string>
 
 #include "sim/config/config.h"
-#include "study/c3/c3_study.h"
 #include "study/experiment/experiment_reader.h"
 #include "tests/study/test_platform.h"
 #include "tests/testing.h"
@@ -25,7 +26,8 @@ models: {small: {hidden: 3072, gpus: [8]}, big: {hidden: 12288, gpus: [32], larg
 sublayers: {projection: 1, second_product: 4}
 fused: {plain: {trigger: tracker, path: ring, stores: true, tiles: 16, near_memory: hbm}}
 cus_apart: [8]
-published: {source: nobody, metrics: {plain: {paper: 1.2, of: sequential_s / plain_s, fold: geomean}}}
+summaries: [{key: published, by: [metric], rows: [{metric: plain, of: sequential_us / plain_us, fold: geomean}],
+             columns: [{key: low, row: least}]}]
 )";
 constexpr auto small_ficco = R"(
 name: small

@@ -8,6 +8,7 @@ namespace c3sim::study {
 namespace {
 
 using sim::operator""_MiB;
+using sim::operator""_us;
 
 const Scenario pair{"small", {4096, 4096, 4096}, models::CollectiveKind::all_gather, 64_MiB};
 
@@ -17,6 +18,17 @@ class StrategyTest : public testing::Test {
 
   Testbed testbed_{mi300x().spec};
 };
+
+// A GEMM of 100 us beside a collective of 60 us.
+TEST(C3Results, FractionOfIdealIsZeroForSerialAndOneForTheLonger) {
+  C3Result result;
+  result.isolated_gemm = 100_us;
+  result.isolated_collective = 60_us;
+  result.makespan = 160_us;
+  EXPECT_DOUBLE_EQ(result.fraction_of_ideal(), 0.0);
+  result.makespan = 100_us;
+  EXPECT_DOUBLE_EQ(result.fraction_of_ideal(), 1.0);
+}
 
 // The pair is too short for the clock to fall. In series it saves, against both alone, the launch of the collective,
 // which the GEMM hides, and the host's look at the end of the GEMM.

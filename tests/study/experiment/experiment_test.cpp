@@ -7,7 +7,7 @@
 
 #include "models/kernels/gemm_plan.h"
 #include "study/ask/questions.h"
-#include "study/c3/c3_study.h"
+#include "study/c3/paper_study.h"
 #include "study/experiment/experiment_reader.h"
 #include "tests/folder.h"
 #include "tests/study/experiment/quantities.h"

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <fstream>
+#include <map>
 #include <sstream>
 
 #include "study/ask/answers.h"
@@ -330,6 +332,48 @@ TEST(SweepStudy, FullMachinesOfAnAxisAreAskedWhatTheStudysOwnIs) {
   const std::vector<std::string> slow{"host.kernel_launch=500us"};
   EXPECT_EQ(time({}, axis, slow), time({}, "", slow));
   EXPECT_NE(time({}, axis, slow), time({}, axis));
+}
+
+// The study of ConCCL has all 15 pairs by two collectives under nine strategies. c3_best is the best of the four by
+// kernels, serial gains nothing, and the averages follow from the points: over the pairs within a collective and a
+// class, then over those.
+TEST(ShippedStudies, FullConcclAveragesItsPointsForAnyNumberOfThreads) {
+  std::ifstream file(C3SIM_SOURCE_DIR "/configs/studies/conccl.yaml");
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  text.erase(text.find("platform: "), std::string("platform: mi300x_conccl\n").size());
+  const AskedStudy asked(text, "", mi300x_conccl());
+  const Results results = asked.results(3);
+  std::ostringstream on_three, on_one;
+  write(results, Format::json, on_three);
+  write(asked.results(1), Format::json, on_one);
+  EXPECT_EQ(on_three.str(), on_one.str());
+  const std::vector<Cell> strategies = points_of(results, "strategy");
+  ASSERT_EQ(strategies.size(), 270u);
+  std::map<std::string, std::map<std::string, std::vector<double>>> speedups;  // by strategy, and collective and class
+  for (std::size_t row = 0; row < strategies.size(); ++row) {
+    const std::string group =
+        word_of(points_of(results, "collective")[row]) + word_of(points_of(results, "published_class")[row]);
+    speedups[word_of(strategies[row])][group].push_back(number_at(results, "speedup", row));
+  }
+  const ResultTable& by_strategy = results.table("by_strategy")->table;
+  const std::vector<Cell> averages = column_of(by_strategy, "speedup");
+  for (std::size_t row = 0; row < averages.size(); ++row) {
+    const auto& groups = speedups.at(word_of(column_of(by_strategy, "strategy")[row]));
+    double sum = 0.0;
+    for (const auto& [group, values] : groups) sum += mean(values) / static_cast<double>(groups.size());
+    EXPECT_EQ(groups.size(), 6u);
+    EXPECT_NEAR(std::get<double>(averages[row]), sum, 1e-9);
+  }
+  for (const auto& [group, best] : speedups.at("c3_best")) {
+    for (std::size_t pair = 0; pair < best.size(); ++pair) {
+      double of_four = 0.0;
+      for (const char* const one : {"c3_base", "c3_sp", "c3_rp", "c3_sp_rp"}) {
+        of_four = std::max(of_four, speedups.at(one).at(group)[pair]);
+      }
+      EXPECT_EQ(best[pair], of_four);
+    }
+  }
+  EXPECT_NEAR(std::get<double>(averages.at(0)), 1.0, 0.01) << "serial";
 }
 
 // The tests below check that shipped studies scale the platforms' present values, however often these are refitted.

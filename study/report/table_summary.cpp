@@ -1,0 +1,246 @@
+#include "study/report/table_summary.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string_view>
+
+#include "sim/config/nearest_name.h"
+
+namespace c3sim::study {
+
+namespace {
+
+using ColumnFigure = TableSummary::ColumnFigure;
+
+// Reports why columns have no such figure; `key` is where the file has it.
+void check(const TableFigure& figure, std::span<const Column> columns, sim::Section& section, std::string_view key) {
+  if (columns.empty() || !section.is_sound(key)) return;  // a fault elsewhere left no columns
+  if (const std::string why = why_no_figure(figure, columns); !why.empty()) section.fault(key, why);
+}
+
+void check_name(const std::string& name, std::span<const Column> columns, sim::Section& section, std::string_view key) {
+  if (columns.empty() || std::ranges::count(columns, name, &Column::key) > 0) return;
+  section.fault(key, fmt::format("'{}' is no column{}", name, sim::name_hint(name, columns, &Column::key)));
+}
+
+void read_column(sim::Section section, std::span<const Column> of, TableSummary& summary) {
+  Column& column = summary.columns.emplace_back();
+  column.key = section.text("key");
+  std::string heading = column.key;
+  std::ranges::replace(heading, '_', ' ');
+  column.heading = section.text("heading", heading);
+  column.unit = section.text("unit", "");
+  column.decimals = static_cast<int>(section.integer("decimals", 0, 9, 2));
+  ColumnFigure& figure = summary.figures.emplace_back();
+  using OfRow = ColumnFigure::OfRow;
+  constexpr std::array<std::pair<std::string_view, OfRow>, 2> ends{
+      {{"least", OfRow::least}, {"greatest", OfRow::greatest}}};
+  figure.of_row = section.choice<OfRow>("row", ends, OfRow::no);
+  if (figure.of_row != OfRow::no) figure.figure.by = section.text("by", "");
+  if (figure.of_row != OfRow::no || !section.has("of")) return;
+  figure.figure = read_table_figure(section);
+  check(figure.figure, of, section, "of");
+  if (!section.has("words")) return;
+  figure.words = section.texts("words");
+  figure.bounds = section.texts("bounds");
+  if (figure.bounds.size() + 1 == figure.words.size()) return;
+  section.fault("bounds", "between two words a bound is due: one fewer than words");
+  figure.words.clear();
+}
+
+// Reads what an entry says of the columns without a figure.
+void read_published(sim::Section& entry, TableSummary& summary) {
+  TableSummary::PublishedFigure figure;
+  for (std::size_t c = 0; c < summary.columns.size(); ++c) {
+    const std::string& key = summary.columns[c].key;
+    if (!entry.has(key)) continue;
+    if (c < summary.words()) figure.words.emplace_back(c, entry.text(key));
+    if (c < summary.words() || !summary.figures[c - summary.words()].is_none()) continue;
+    figure.column = c;
+    figure.value = entry.text(key);
+    check({.of = {figure.value}}, summary.columns, entry, key);
+    summary.published.push_back(figure);
+  }
+}
+
+void read_rows(sim::Section& section, std::span<const Column> of, TableSummary& summary) {
+  for (sim::Section row : section.list("rows")) {
+    TableSummary::Row& one = summary.rows.emplace_back();
+    for (std::size_t c = 0; c < summary.words(); ++c) one.words.push_back(row.text(summary.columns[c].key));
+    if (row.has("of")) {
+      one.figure = read_table_figure(row);
+    } else {
+      one.figure = {.place = row.path(), .where = read_conditions(row)};
+    }
+    check(one.figure, of, row, row.has("of") ? "of" : "where");
+    read_published(row, summary);
+  }
+}
+
+TableSummary::Bars read_bars(sim::Section section, std::span<const Column> columns) {
+  TableSummary::Bars bars;
+  bars.chart.id = section.name("id");
+  bars.chart.title = section.text("title");
+  bars.chart.value_axis = section.text("axis");
+  bars.chart.decimals = static_cast<int>(section.integer("decimals", 0, 9, 0));
+  bars.chart.caption = section.text("caption", "");
+  if (section.has("levels")) {
+    sim::Section levels = section.section("levels");
+    for (const std::string& name : levels.keys()) bars.chart.levels.push_back({name, levels.number(name, -1e9, 1e9)});
+  }
+  bars.columns = section.texts("bars");
+  for (const std::string& key : bars.columns) check_name(key, columns, section, "bars");
+  bars.rows = {.place = section.path(), .where = read_conditions(section)};
+  check(bars.rows, columns, section, "where");
+  return bars;
+}
+
+TableSummary read_summary(sim::Section section, std::span<const Column> of) {
+  TableSummary summary{.key = section.name("key"),
+                       .title = section.text("title", ""),
+                       .of = section.text("of", ""),
+                       .in_text = section.flag("in_text", true)};
+  for (const std::string& name : section.texts("by")) {
+    const auto known = std::ranges::find(of, name, &Column::key);
+    summary.columns.push_back(known == of.end() ? Column{name, name, ""} : *known);
+    if (!section.has("rows")) check_name(name, of, section, "by");
+  }
+  for (const sim::Section& column : section.list("columns")) read_column(column, of, summary);
+  if (section.has("rows")) read_rows(section, of, summary);
+  if (section.has("published")) {
+    for (sim::Section entry : section.list("published")) read_published(entry, summary);
+  }
+  if (!summary.published.empty()) section.text("source");  // for people; figures without a source are a fault
+  if (section.has("charts")) {
+    for (const sim::Section& chart : section.list("charts"))
+      summary.charts.push_back(read_bars(chart, summary.columns));
+  }
+  return summary;
+}
+
+// A Set is the rows of the summarized table that one row of the summary is about.
+struct Set {
+  std::vector<Cell> words;
+  ResultTable rows;
+  TableFigure figure{};  // of the row itself
+};
+
+std::vector<Set> sets_of(const TableSummary& summary, const ResultTable& table) {
+  std::vector<Set> sets;
+  for (const TableSummary::Row& row : summary.rows) {
+    sets.push_back(
+        {std::vector<Cell>(row.words.begin(), row.words.end()), rows_that_meet(row.figure, table), row.figure});
+  }
+  if (!summary.rows.empty()) return sets;
+  for (const std::vector<Cell>& row : table.rows()) {
+    std::vector<Cell> words;
+    for (std::size_t c = 0; c < summary.words(); ++c) {
+      words.push_back(row[place_of(table.columns(), summary.columns[c].key)]);
+    }
+    auto set = std::ranges::find(sets, words, &Set::words);
+    if (set == sets.end()) set = sets.insert(sets.end(), {words, ResultTable(table.columns())});
+    set->rows.add_row(row);
+  }
+  return sets;
+}
+
+// Returns the number that an expression gives for a row.
+double number_of_row(const std::string& expression, const std::string& place, const std::vector<Column>& columns,
+                     const std::vector<Cell>& row) {
+  ResultTable one(columns);
+  one.add_row(row);
+  constexpr auto only = [](const std::vector<double>& values) { return values.front(); };
+  return figure_of({.place = place, .of = {expression}, .fold = only}, one).front();
+}
+
+Cell cell_of(const ColumnFigure& column, const Set& set) {
+  TableFigure figure = column.of_row == ColumnFigure::OfRow::no ? column.figure : set.figure;
+  if (!column.figure.by.empty()) figure.by = column.figure.by;
+  const std::vector<double> numbers = figure.of.empty() ? std::vector<double>() : figure_of(figure, set.rows);
+  if (numbers.empty()) return {};
+  const double number = column.of_row == ColumnFigure::OfRow::greatest ? numbers.back() : numbers.front();
+  if (column.words.empty()) return number;
+  const auto is_above = [&](const std::string& bound) { return number > number_of_row(bound, figure.place, {}, {}); };
+  return column.words[static_cast<std::size_t>(std::ranges::count_if(column.bounds, is_above))];
+}
+
+std::vector<Cell> row_of(const TableSummary& summary, const Set& set) {
+  std::vector<Cell> row = set.words;
+  for (const ColumnFigure& column : summary.figures) row.push_back(cell_of(column, set));
+  if (set.rows.rows().empty()) return row;  // nothing is predicted that published figures would stand beside
+  for (const TableSummary::PublishedFigure& figure : summary.published) {
+    const auto has_word = [&row](const auto& word) { return word_of(row[word.first]) == word.second; };
+    if (!std::ranges::all_of(figure.words, has_word)) continue;
+    row[figure.column] = number_of_row(figure.value, summary.key + ".published", summary.columns, row);
+  }
+  return row;
+}
+
+BarChart chart_of(const TableSummary& summary, const TableSummary::Bars& bars, const ResultTable& table) {
+  BarChart chart = bars.chart;
+  const auto number = [&table](const std::vector<Cell>& row, const std::string& key) {
+    const std::size_t place = place_of(table.columns(), key);
+    return place < row.size() ? number_of(row[place]) : std::nullopt;
+  };
+  for (const std::string& key : bars.columns) {
+    chart.series.push_back(table.columns()[place_of(table.columns(), key)].heading);
+  }
+  const ResultTable shown = rows_that_meet(bars.rows, table);
+  for (const std::vector<Cell>& row : shown.rows()) {
+    Bar bar;
+    for (std::size_t c = 0; c < summary.words(); ++c) bar.label += (c == 0 ? "" : " ") + word_of(row[c]);
+    for (const std::string& key : bars.columns) {
+      bar.values.push_back(number(row, key));
+      const std::optional<double> low = number(row, "published_" + key);
+      const std::optional<double> high = number(row, "published_" + key + "_to");
+      bar.published.push_back(low ? std::optional(Published{*low, high.value_or(*low)}) : std::nullopt);
+    }
+    const auto is_drawn = [](const std::optional<double>& value) { return value.has_value(); };
+    if (std::ranges::any_of(bar.values, is_drawn)) chart.bars.push_back(std::move(bar));
+  }
+  return chart;
+}
+
+}  // namespace
+
+std::vector<TableSummary> read_summaries(sim::Section& section, std::span<const Column> columns) {
+  std::vector<TableSummary> summaries;
+  if (!section.has("summaries")) return summaries;
+  for (sim::Section one : section.list("summaries")) {
+    const std::string of = one.text("of", "");
+    const auto known = std::ranges::find(summaries, of, &TableSummary::key);
+    const bool is_unknown = !of.empty() && known == summaries.end();
+    if (is_unknown) {
+      one.fault("of", fmt::format("no summary before this one is named '{}'{}", of,
+                                  sim::name_hint(of, summaries, &TableSummary::key)));
+    }
+    const std::span<const Column> own = is_unknown                 ? std::span<const Column>()
+                                        : known == summaries.end() ? columns
+                                                                   : std::span<const Column>(known->columns);
+    TableSummary summary = read_summary(one, own);
+    if (std::ranges::count(summaries, summary.key, &TableSummary::key) > 0) {
+      one.fault("key", "a summary '" + summary.key + "' is there already");
+    }
+    summaries.push_back(std::move(summary));
+  }
+  return summaries;
+}
+
+std::vector<NamedTable> summarized(std::span<const TableSummary> summaries, const ResultTable& results) {
+  std::vector<NamedTable> tables;
+  for (const TableSummary& summary : summaries) {
+    const auto of = std::ranges::find(tables, summary.of, &NamedTable::key);
+    ResultTable table(summary.columns);
+    for (const Set& set : sets_of(summary, of == tables.end() ? results : of->table))
+      table.add_row(row_of(summary, set));
+    std::vector<Chart> charts;
+    for (const TableSummary::Bars& bars : summary.charts) charts.emplace_back(chart_of(summary, bars, table));
+    tables.push_back({summary.key, summary.title, std::move(table), summary.in_text, std::move(charts), true});
+  }
+  return tables;
+}
+
+}  // namespace c3sim::study
