@@ -34,7 +34,7 @@ SOURCES = [
     (["validate", f"{H200}/pairs.csv", f"{H200}/dependent.csv", "validate/reference/h200x2/dependent.csv", "--platform",
       "h200"], "--report", [("your_files_us", "h200_predicted")]),
     (["calibrate", f"{H200}/launches.csv", f"{H200}/copies.csv", f"{H200}/collectives.csv", "--platform",
-      f"{H200}/blind/platform.yaml", "--out", "FITTED"], "--report", [("residuals_5", "h200_residuals")]),
+      "h200", "--out", "FITTED"], "--report", [("residuals_5", "h200_residuals")]),
 ]
 
 
