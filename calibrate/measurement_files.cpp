@@ -18,11 +18,11 @@ namespace c3sim::calibrate {
 
 namespace {
 
-constexpr double us_of_a_second = 1e6;
+constexpr double microseconds = 1e6;
 
 study::Cell cell(std::size_t value) { return static_cast<std::int64_t>(value); }
 study::Cell cell(const std::string& text) { return text.empty() ? study::Cell() : study::Cell(text); }
-study::Cell time_cell(double seconds) { return seconds > 0.0 ? study::Cell(seconds * us_of_a_second) : study::Cell(); }
+study::Cell time_cell(double seconds) { return seconds > 0.0 ? study::Cell(seconds * microseconds) : study::Cell(); }
 
 // A Summary describes the measurements of one kind in one file.
 struct Summary {

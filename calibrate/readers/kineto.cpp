@@ -8,6 +8,7 @@
 
 #include "calibrate/readers/log_reading.h"
 #include "calibrate/readers/profile_events.h"
+#include "calibrate/readers/rccl_tests.h"
 #include "sim/config/config_text.h"
 #include "study/program/operation.h"
 
@@ -134,20 +135,12 @@ std::optional<KnownWork> matrix_product_of(const JsonRecord& event) {
   return KnownWork{study::GemmTrial{shape}, {}};
 }
 
-// Returns the kind that an operation without blanks and lines between its words names; nothing if it has no model.
-std::optional<models::CollectiveKind> kind_called(std::string_view operation) {
-  for (const auto& [name, kind] : sim::choices_of<models::CollectiveKind>()) {
-    if (plain_name(name) == operation) return kind;
-  }
-  return {};
-}
-
-// The array of one GPU is the larger of input and output, as in rccl-tests (configs/formats/logs/rccl_tests.yaml).
+// The array of one GPU is the larger of input and output, as in rccl-tests (rccl_tests.cpp).
 std::optional<KnownWork> collective_of(const JsonRecord& event) {
   const std::string_view name = event.text("args.Collective name");
   if (name.empty()) return {};
-  const std::optional<models::CollectiveKind> kind = kind_called(operation_of(name));
-  if (!kind) return no_trial(printable(name) + " has no model");
+  const TestedCollective* const collective = collective_called(operation_of(name));
+  if (collective == nullptr || !collective->kind) return no_trial(printable(name) + " has no model");
   const std::optional<std::int64_t> in = integer_of(event.text("args.In msg nelems"));
   const std::optional<std::int64_t> out = integer_of(event.text("args.Out msg nelems"));
   const std::optional<std::int64_t> ranks = integer_of(event.text("args.Group size"));
@@ -163,7 +156,7 @@ std::optional<KnownWork> collective_of(const JsonRecord& event) {
   if (*ranks < 2 || *ranks > most_units) return no_trial(fmt::format("a group of {}", *ranks));
   const sim::Bytes size(static_cast<double>(std::max(*in, *out)) * element->bytes);
   if (size.value() < 1.0 || size > study::largest_array) return no_trial("nothing, or too much, is moved");
-  models::CollectiveSpec spec{.kind = *kind, .bytes = size, .gpus = static_cast<int>(*ranks)};
+  models::CollectiveSpec spec{.kind = *collective->kind, .bytes = size, .gpus = static_cast<int>(*ranks)};
   return KnownWork{study::CollectiveTrial{spec}, {}};
 }
 

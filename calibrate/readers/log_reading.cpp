@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <re2/re2.h>
-#include <re2/set.h>
 
 #include <algorithm>
 #include <array>
@@ -59,17 +58,9 @@ bool LogLines::next() {
   return true;
 }
 
-LogPattern::LogPattern(const std::string& expression) {
-  RE2::Options options(RE2::Latin1);
-  options.set_log_errors(false);  // whoever asks is_valid() tells of them
-  expression_ = std::make_shared<const RE2>(expression, options);
-}
+LogPattern::LogPattern(const char* expression) : expression_(std::make_shared<const RE2>(expression, RE2::Latin1)) {}
 
 bool LogPattern::is_valid() const { return expression_->ok(); }
-
-int LogPattern::groups_count() const { return expression_->NumberOfCapturingGroups(); }
-
-const std::map<int, std::string>& LogPattern::names() const { return expression_->CapturingGroupNames(); }
 
 bool LogPattern::is_in(std::string_view text) const { return RE2::PartialMatch(text, *expression_); }
 
@@ -91,17 +82,6 @@ LogCells LogPattern::groups(const LogCell& text) const {
 std::string LogPattern::erased_from(std::string text) const {
   RE2::GlobalReplace(&text, *expression_, "");
   return text;
-}
-
-LogPatterns::LogPatterns(const std::vector<const LogPattern*>& patterns) {
-  const auto any = std::make_shared<RE2::Set>(RE2::Latin1, RE2::UNANCHORED);
-  for (const LogPattern* const one : patterns) any->Add(one->expression_->pattern(), nullptr);
-  any->Compile();
-  any_ = any;
-}
-
-bool LogPatterns::is_any_in(std::string_view text) const {
-  return static_cast<const RE2::Set*>(any_.get())->Match(text, nullptr);
 }
 
 bool has_text(std::string_view text, std::string_view part) {

@@ -4,9 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <initializer_list>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -22,7 +20,7 @@
 
 namespace re2 {
 class RE2;
-}  // namespace re2
+}
 
 namespace c3sim::calibrate {
 
@@ -64,10 +62,8 @@ class LogLines {
 // A LogPattern is a regular expression over bytes in RE2's syntax. Matching takes time linear in the text.
 class LogPattern {
  public:
-  explicit LogPattern(const std::string& expression);
+  explicit LogPattern(const char* expression);
   bool is_valid() const;
-  int groups_count() const;
-  const std::map<int, std::string>& names() const;  // of groups, by their numbers
 
   // Returns whether the pattern matches anywhere in the text.
   bool is_in(std::string_view text) const;
@@ -76,18 +72,7 @@ class LogPattern {
   std::string erased_from(std::string text) const;
 
  private:
-  friend class LogPatterns;
   std::shared_ptr<const re2::RE2> expression_;
-};
-
-// LogPatterns find out in one pass whether any of many patterns matches.
-class LogPatterns {
- public:
-  explicit LogPatterns(const std::vector<const LogPattern*>& patterns);
-  bool is_any_in(std::string_view text) const;
-
- private:
-  std::shared_ptr<const void> any_;
 };
 
 // Returns whether `is_such` holds for any line of a text.
@@ -252,12 +237,16 @@ Percentiles percentiles_of(std::vector<double> values);
 // A LogFormat is the output of one tool. Its reader records faults with their lines, and throws sim::ConfigError only
 // for a list of labels beside the file that cannot be read.
 struct LogFormat {
-  std::string name;   // "rccl-tests"
-  std::string about;  // what such a file holds, and which command writes it
-  std::function<bool(std::string_view text)> recognises;
-  std::function<Reading(std::string_view text, const std::string& name)> read;  // `name` is that of the file
+  std::string_view name;   // "rccl-tests"
+  std::string_view about;  // what such a file holds, and which command writes it
+  bool (*recognises)(std::string_view text);
+  Reading (*read)(std::string_view text, const std::string& name);  // `name` is that of the file
 };
-extern const LogFormat transfer_bench_csv, transfer_bench_text, rocprof_kernel_trace, rocprof_copy_trace,
-    rocprof_counters, rocprof_json, torch_trace;
+extern const LogFormat rccl_tests_text, rccl_tests_json, rccl_tests_csv, transfer_bench_csv, transfer_bench_text,
+    hipblaslt_bench, rocblas_bench, babel_stream, rocprof_kernel_trace, rocprof_copy_trace, rocprof_counters,
+    rocprof_json, torch_trace, vllm_bench, inference_max, unread_tool;
+
+// Returns all formats. A text has the first format that recognises it; if none does, it may be a table.
+std::span<const LogFormat> log_formats();
 
 }  // namespace c3sim::calibrate

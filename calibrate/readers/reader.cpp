@@ -24,19 +24,62 @@
 
 namespace c3sim::calibrate {
 
-std::vector<LogFormat> Reader::logs() const {
-  std::vector<LogFormat> all;
-  for (const LogTool& tool : tools_) {
-    for (const LogForm& form : tool.logs) {
-      all.push_back(
-          {form.name, form.about, [&form](std::string_view text) { return form.recognises(text); },
-           [&](std::string_view text, const std::string& name) { return read_log(form, tool.table, text, name); }});
-    }
-  }
-  all.insert(all.end(), {transfer_bench_csv, transfer_bench_text, rocprof_kernel_trace, rocprof_copy_trace,
-                         rocprof_counters, rocprof_json, torch_trace});
-  return all;
+std::span<const LogFormat> log_formats() {
+  static const std::array formats{rccl_tests_text,      rccl_tests_json,    rccl_tests_csv,   transfer_bench_csv,
+                                  transfer_bench_text,  hipblaslt_bench,    rocblas_bench,    babel_stream,
+                                  rocprof_kernel_trace, rocprof_copy_trace, rocprof_counters, rocprof_json,
+                                  torch_trace,          vllm_bench,         inference_max,    unread_tool};
+  return formats;
 }
+
+namespace {
+
+struct UnreadTool {
+  std::string_view name;
+  std::string_view says;     // starts one of the first lines of its output
+  std::string_view instead;  // a tool that is read and measures the same
+};
+constexpr std::array tools{
+    UnreadTool{"rocm_bandwidth_test", "RocmBandwidthTest Version", "TransferBench p2p"},
+    UnreadTool{"nvbandwidth", "nvbandwidth Version", "c3sim-measure"},
+    UnreadTool{"p2pBandwidthLatencyTest", "[P2P (Peer-to-Peer) GPU Bandwidth Latency Test]", "c3sim-measure"},
+    UnreadTool{"CUDA's bandwidthTest", "[CUDA Bandwidth Test]", "c3sim-measure"},
+    UnreadTool{"the OSU benchmarks", "# OSU MPI", "rccl-tests"},
+    UnreadTool{"nsys stats", "Start (ns),Duration (ns)", "PyTorch's profiler"},
+    UnreadTool{"rocprof", "Index,KernelName", "rocprofv3"},
+    UnreadTool{"rocprof", "\"Index\",\"KernelName\"", "rocprofv3"},
+};
+
+// This corner of a matrix identifies rocm_bandwidth_test when its first lines are missing.
+constexpr std::string_view matrix_of_rocm = "D/D";
+
+const UnreadTool* tool_of(std::string_view text) {
+  constexpr int most_lines = 200;
+  for (LogLines lines(text); lines.next() && lines.line().line <= most_lines;) {
+    const LogCell line = trimmed(lines.line());
+    if (line.text.size() > longest_log_line) continue;
+    const auto* const found =
+        std::ranges::find_if(tools, [&line](const UnreadTool& tool) { return line.text.starts_with(tool.says); });
+    if (found != tools.end()) return found;
+    if (line.text.starts_with(matrix_of_rocm) && words_of(line).size() > 1) return tools.data();
+  }
+  return nullptr;
+}
+
+Reading name_it(std::string_view text, const std::string& name) {
+  LogReading log(name);
+  if (const UnreadTool* const tool = tool_of(text)) {
+    log.fault(
+        {}, "",
+        fmt::format("this is the output of {}, which is not read: that of {} is accepted", tool->name, tool->instead));
+  }
+  return std::move(log).take("this is the output of none of the tools that are known by name and not read");
+}
+
+}  // namespace
+
+const LogFormat unread_tool{"a tool that is not read", "rocm_bandwidth_test, nvbandwidth and others, named as such",
+                            [](std::string_view text) { return tool_of(text) != nullptr; }, name_it};
 
 namespace {
 
@@ -186,35 +229,21 @@ void tell_unused_columns(Reading& reading, const sim::CsvFile& table, const Tabl
 
 }  // namespace
 
-namespace {
-
-// Calls `read` with the root and the name of each file NAME.yaml of a folder.
-template <class Read>
-void read_forms(const std::filesystem::path& folder, const Read& read) {
+Reader::Reader(const std::filesystem::path& formats) {
   std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+  std::error_code absent;
+  const std::filesystem::directory_iterator entries(formats, absent);
+  if (absent) throw sim::ConfigError({{formats.string(), "", "no folder of forms: " + absent.message()}});
+  for (const auto& entry : entries) {
     if (entry.path().extension() == ".yaml") files.push_back(entry.path());
   }
   std::ranges::sort(files);
   for (const std::filesystem::path& file : files) {
     sim::Config config = sim::Config::from_file(file);
-    read(config.root(), file.stem().string());
+    TableFormat format = TableFormat::read(config.root(), file.stem().string());
     config.finish();
+    add(std::move(format));
   }
-}
-
-}  // namespace
-
-Reader::Reader(const std::filesystem::path& formats) {
-  std::error_code absent;
-  const std::filesystem::directory_iterator entries(formats, absent);
-  if (absent) throw sim::ConfigError({{formats.string(), "", "no folder of forms: " + absent.message()}});
-  read_forms(formats,
-             [this](const sim::Section& root, const std::string& name) { add(TableFormat::read(root, name)); });
-  if (!std::filesystem::is_directory(formats / "logs", absent)) return;
-  read_forms(formats / "logs", [this](const sim::Section& root, const std::string& name) {
-    tools_.push_back(LogTool::read(root, name));
-  });
 }
 
 const TableFormat* Reader::table(std::string_view name) const {
@@ -284,9 +313,7 @@ void Reader::refuse(const sim::CsvFile& file, Rows rows) const {
     nearest = &format;
     fewest = here;
   }
-  for (const LogFormat& log : logs()) {
-    if (!log.about.empty()) names.push_back(fmt::format("{}: {}", log.name, log.about));
-  }
+  for (const LogFormat& log : log_formats()) names.push_back(fmt::format("{}: {}", log.name, log.about));
   sim::CsvFile told = file;
   const auto before = static_cast<std::ptrdiff_t>(file.faults().size());
   if (nearest == nullptr) {
@@ -331,9 +358,9 @@ Reading Reader::read(const std::filesystem::path& path, Rows rows) const {
 Reading Reader::read_text(std::string written, const std::string& name, Rows rows) const {
   const std::string text = without_tags(without_escapes(std::move(written)));
   const Roles roles = Roles::beside(name);
-  const std::vector<LogFormat> known = logs();
-  const auto log = std::ranges::find_if(known, [&text](const LogFormat& one) { return one.recognises(text); });
-  if (log != known.end()) {
+  const std::span<const LogFormat> logs = log_formats();
+  const auto log = std::ranges::find_if(logs, [&text](const LogFormat& one) { return one.recognises(text); });
+  if (log != logs.end()) {
     Reading reading = log->read(text, name);
     reading.name = std::filesystem::path(name).filename().string();
     reading.format = log->name;

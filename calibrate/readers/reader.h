@@ -6,7 +6,6 @@
 #include <string_view>
 #include <vector>
 
-#include "calibrate/readers/log_form.h"
 #include "calibrate/readers/log_reading.h"
 #include "calibrate/readers/roles.h"
 #include "calibrate/readers/table_format.h"
@@ -16,16 +15,13 @@ namespace c3sim::calibrate {
 class Reader {
  public:
   Reader() = default;
-  // Reads the table formats NAME.yaml of a folder, and the tools' logs of its folder logs/. Throws sim::ConfigError.
+  // Reads the table formats NAME.yaml of a folder. Throws sim::ConfigError.
   explicit Reader(const std::filesystem::path& formats);
 
   void add(TableFormat format) { tables_.push_back(std::move(format)); }
   const std::vector<TableFormat>& tables() const { return tables_; }
   // Returns the format of that name, or null.
   const TableFormat* table(std::string_view name) const;
-  // Returns the logs that are read, valid as long as this Reader. A text has the first format that recognises it; if
-  // none does, it may be a table.
-  std::vector<LogFormat> logs() const;
   // Sets the function that finds the tables which lookups name.
   void set_other_tables(OtherTables others) { others_ = std::move(others); }
 
@@ -46,7 +42,6 @@ class Reader {
   [[noreturn]] void refuse(const sim::CsvFile& file, Rows rows) const;
 
   std::vector<TableFormat> tables_;
-  std::vector<LogTool> tools_;
   OtherTables others_;
 };
 

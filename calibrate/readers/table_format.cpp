@@ -103,17 +103,10 @@ bool read_trial_form(sim::Section& section, RowFormat& row) {
 RowFormat read_row(sim::Section section) {
   RowFormat row;
   if (section.has("where")) row.where = read_conditions(section.section("where"));
-  row.leave_out = template_at(section, "leave_out");
-  row.refuse = template_at(section, "refuse");
-  row.at = section.text("at", "");
-  row.is_passed_over = section.flag("pass_over", false);
-  if (!row.leave_out.empty() || !row.refuse.empty() || row.is_passed_over) return row;
+  row.leave_out = section.text("leave_out", "");
+  if (!row.leave_out.empty()) return row;
   const bool is_known = read_trial_form(section, row);
   row.group = template_at(section, "group");
-  for (sim::Section& remark : section.has("remarks") ? section.list("remarks") : std::vector<sim::Section>()) {
-    row.remarks.push_back(
-        {read_conditions(remark.section("where")), remark.text("at"), template_at(remark, "say", required)});
-  }
   if (section.has("with")) read_fields(section.section("with"), is_known, row);
   sim::Section see = section.section("see");
   if (section.holds_section("see") && see.keys().empty()) section.fault("see", "at least one figure is due");
@@ -133,13 +126,6 @@ RowFormat read_row(sim::Section section) {
 Lookup read_lookup(sim::Section section, std::string name) {
   Lookup lookup;
   lookup.name = std::move(name);
-  using enum Lookup::Held;
-  for (const auto& [key, held] : {std::pair{"value", none}, {"model_of", model}, {"weights_of", weights}}) {
-    if (!section.has(key)) continue;
-    for (std::string& text : section.texts(key)) lookup.values.push_back(checked(section, key, std::move(text)));
-    lookup.held = held;
-    return lookup;
-  }
   lookup.file = section.text("file", "");
   lookup.column = template_at(section, "column", required);
   lookup.where = read_conditions(section.section("where"));
@@ -182,8 +168,7 @@ void read_optional(sim::Section& section, TableFormat& format) {
 
 // Returns the templates of an entry except its conditions; with Rows::all without those of measured results.
 std::vector<const Template*> texts_of(const RowFormat& row, Rows rows) {
-  std::vector<const Template*> texts{&row.leave_out, &row.refuse,   &row.group,
-                                     &row.tiles,     &row.decision, &row.alternative};
+  std::vector<const Template*> texts{&row.group, &row.tiles, &row.decision, &row.alternative};
   for (const auto& [field, text] : row.with) texts.push_back(&text);
   if (rows == Rows::all) return texts;
   for (const SeenFormat& seen : row.see) {
@@ -259,10 +244,8 @@ TableFormat TableFormat::read(sim::Section section, std::string name) {
       sim::Section of_column = words.section(column);
       Words& known = format.words[column];
       known.of = of_column.text("of", "");
-      if (known.of.find('{') != std::string::npos) known.joined = checked(of_column, "of", known.of);
-      known.is_of_parts = of_column.flag("parts", false);
       for (const std::string& word : of_column.keys()) {
-        if (word != "of" && word != "parts") known.meaning[word] = of_column.text(word);
+        if (word != "of") known.meaning[word] = of_column.text(word);
       }
     }
   }
@@ -270,7 +253,6 @@ TableFormat TableFormat::read(sim::Section section, std::string name) {
     sim::Section lookups = section.section("lookups");
     for (const std::string& key : lookups.keys()) format.lookups.push_back(read_lookup(lookups.section(key), key));
   }
-  format.gpu = template_at(section, "gpu");
   if (section.has("set")) {
     for (std::string& assignment : section.texts("set")) {
       format.assignments.push_back(checked(section, "set", std::move(assignment)));
@@ -300,17 +282,10 @@ const Lookup* TableFormat::lookup(std::string_view column) const {
 
 std::vector<std::string> TableFormat::sources_of(const std::string& column) const {
   const auto translated = words.find(column);
+  if (translated != words.end() && !translated->second.is_in_place(column)) return {translated->second.of};
   std::vector<std::string> sources;
-  if (translated != words.end() && !translated->second.is_in_place(column)) {
-    if (translated->second.joined.empty()) return {translated->second.of};
-    for (const Template::Hole& hole : translated->second.joined.holes()) sources.push_back(hole.column);
-    return sources;
-  }
   const Lookup* const found = lookup(column);
   if (found == nullptr) return sources;
-  for (const Template& value : found->values) {
-    for (const Template::Hole& hole : value.holes()) sources.push_back(hole.column);
-  }
   for (const Condition& condition : found->where) {
     for (const Template& word : condition.words) {
       for (const Template::Hole& hole : word.holes()) sources.push_back(hole.column);
@@ -328,7 +303,7 @@ std::vector<std::string> TableFormat::named_columns(Rows which) const {
     for (const std::string& source : sources) add(source);
     const Lookup* const found = lookup(column);
     if (found == nullptr && sources.empty()) names.insert(column);
-    if (found == nullptr || !found->file.empty() || !found->values.empty()) return;
+    if (found == nullptr || !found->file.empty()) return;
     for (const Condition& condition : found->where) names.insert(condition.column);
     for (const Template::Hole& hole : found->column.holes()) names.insert(hole.column);
   };
@@ -341,13 +316,8 @@ std::vector<std::string> TableFormat::named_columns(Rows which) const {
       std::ranges::for_each(condition.words, add_text);
     }
     for (const Template* const text : texts_of(row, which)) add_text(*text);
-    for (const Remark& remark : row.remarks) {
-      for (const Condition& condition : remark.where) add(condition.column);
-      add_text(remark.say);
-    }
   }
   std::ranges::for_each(assignments, add_text);
-  add_text(gpu);
   for (const auto& [column, label] : each) names.insert(column);
   return {names.begin(), names.end()};
 }

@@ -12,11 +12,6 @@
 //       see: {time: {measured: "{median_us}us", low: "{min_us}us", high: "{max_us}us", runs: "{runs}"}}
 //     - where: {kind: stream}
 //       leave_out: a stream beside a collective has no model
-//     - where: {kind: copy, bytes: ""}
-//       refuse: a copy without its size                        # a fault
-//       at: bytes                                              # of this column
-//     - where: {kind: twin}
-//       pass_over: true                                        # another row says the same
 //
 // "{column}" stands for the cell of that column, "{column|prefix}" for what follows the prefix in the cell. A field
 // that names an empty cell ("", "-", "nan" and the like) or a cell without the prefix counts as not written. Arithmetic
@@ -89,48 +84,29 @@ struct SeenFormat {
   std::map<std::string, Template> others;  // predictions by others, by their names
 };
 
-// A Lookup defines an additional column. Its cell is `column`, filled from the first row that meets the conditions, or
-// the first of `values` that can be filled from the row itself, its arithmetic done.
+// A Lookup defines an additional column. Its cell is `column`, filled from the first row that meets the conditions.
 struct Lookup {
   std::string name;
   std::string file;  // in the data folder of the suite; empty: the table itself
   Template column;
   std::vector<Condition> where;
-  std::vector<Template> values{};  // if there are any, nothing else counts
-  // The first value that can be filled names a repository of a model, whose model or published weights the cell is.
-  enum class Held { none, model, weights } held = Held::none;
 };
 
 // Words translate the words of a column. With `of` they define a new column, which is empty for words that are not
-// listed; without it they replace words of the column itself and keep others. `of` may also join columns: "{transA}
-// {dtype}". A * at an end of a listed word matches any text; of several listed words that match, the longest counts.
+// listed; without it they replace words of the column itself and keep others. A * at an end of a listed word matches
+// any text; of several listed words that match, the longest counts.
 struct Words {
   std::string of;
-  Template joined{};  // if `of` joins columns
-  // The text behind its last '/' is cut at each of "-._", and the meanings of its parts in small letters count.
-  bool is_of_parts = false;
   std::map<std::string, std::string, std::less<>> meaning;
 
   const std::string* meaning_of(std::string_view word) const;  // null: not translated
   bool is_in_place(std::string_view column) const { return of.empty() || of == column; }
 };
 
-// A Remark says what was taken for granted where a row does not tell it.
-struct Remark {
-  std::vector<Condition> where;
-  std::string at;
-  Template say;
-};
-
 struct RowFormat {
   std::vector<Condition> where;
-  // If one of these three is there, all other fields are empty.
-  Template leave_out;           // why such rows have no model
-  Template refuse;              // what is wrong with such rows
-  bool is_passed_over = false;  // another row says the same
-  std::string at;               // the column that is at fault
-  std::vector<Remark> remarks{};
-  Template group;  // title for people; empty: that of the table
+  std::string leave_out;  // why such rows have no model; then all other fields are empty
+  Template group;         // title for people; empty: that of the table
   std::string trial;
   std::map<std::string, Template> with;
   std::vector<SeenFormat> see;
@@ -153,7 +129,6 @@ struct TableFormat {
   bool is_of_one_table = false;       // written for the table of its name, whose unused columns cause no warning
   std::map<std::string, Words, std::less<>> words;  // by column
   std::vector<Lookup> lookups;
-  Template gpu{};                     // on which rows were measured: those of another than the first are left out
   std::vector<Template> assignments;  // parameters of the platform: "gpus={gpus}"
   std::vector<RowFormat> rows;
 

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -8,18 +7,14 @@
 #include <stdexcept>
 #include <system_error>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 
-#include "calibrate/readers/log_reading.h"
 #include "calibrate/readers/table_format.h"
 #include "calibrate/readers/trial_fields.h"
 #include "sim/config/config_text.h"
 #include "sim/config/expression.h"
 #include "sim/config/nearest_name.h"
 #include "sim/interruption.h"
-#include "study/config_folders.h"
-#include "study/network/model_spec.h"
 #include "study/report/statistics.h"
 
 namespace c3sim::calibrate {
@@ -68,14 +63,12 @@ class RowReader {
 
   void read(std::size_t row) {
     row_ = row;
+    faults_before_row_ = reading_.faults.size();
     found_.clear();
-    joined_.clear();
-    has_odd_value_ = false;
     if (format_.each.empty()) return read_cell();
     for (const auto& [column, label] : format_.each) {
       if (!file_.has(column)) continue;
       found_.clear();
-      joined_.clear();
       wide_column_ = &column;
       label_ = &label;
       read_cell();
@@ -86,12 +79,9 @@ class RowReader {
   void read_cell() {
     for (const RowFormat& form : format_.rows) {
       if (met(form.where) < form.where.size()) continue;
-      if (has_odd_value_ || form.is_passed_over) return;
-      if (!form.refuse.empty()) return fault(in_table(form.at), filled_or_written(form.refuse));
       if (form.leave_out.empty()) return read_as(form);
-      return leave_out(filled_or_written(form.leave_out));
+      return leave_out(form.leave_out);
     }
-    if (has_odd_value_) return;
     const std::size_t before = reading_.faults.size();
     tell_odd_word();
     reading_.odd_rows += reading_.faults.size() - before;
@@ -130,38 +120,10 @@ class RowReader {
 
   std::optional<std::string_view> translated(const std::string& column, const Words& words) const {
     const bool in_place = words.is_in_place(column);
-    const std::optional<std::string_view> word = in_place               ? as_written(column)
-                                                 : words.joined.empty() ? cell(words.of)
-                                                                        : joined(words);
+    const std::optional<std::string_view> word = in_place ? as_written(column) : cell(words.of);
     if (!word) return {};
-    if (words.is_of_parts) return meanings_of_parts(words, *word);
     if (const std::string* const meaning = words.meaning_of(*word)) return *meaning;
     return in_place ? word : std::nullopt;
-  }
-
-  // Returns the text that joins columns, of which some may be empty.
-  std::string_view joined(const Words& words) const {
-    const auto known = joined_.find(&words);
-    if (known != joined_.end()) return known->second;
-    std::string text;
-    std::size_t at = 0;
-    for (const Template::Hole& hole : words.joined.holes()) {
-      text += words.joined.text().substr(at, hole.begin - at);
-      text += cell(hole.column).value_or("");
-      at = hole.end;
-    }
-    return joined_.emplace(&words, text + words.joined.text().substr(at)).first->second;
-  }
-
-  // Returns the different meanings of the parts of a word, such as "fp8" of "Qwen3-8B-FP8-dynamic".
-  std::string_view meanings_of_parts(const Words& words, std::string_view word) const {
-    const std::string text = lower_case(word.substr(word.rfind('/') + 1));  // npos + 1 is 0
-    std::vector<std::string> meanings;
-    for (const LogCell& part : words_of(LogCell{.text = text}, "-._")) {
-      const std::string* const meaning = words.meaning_of(part.text);
-      if (meaning != nullptr && std::ranges::find(meanings, *meaning) == meanings.end()) meanings.push_back(*meaning);
-    }
-    return joined_.insert_or_assign(&words, fmt::format("{}", fmt::join(meanings, "-and-"))).first->second;
   }
 
   // Returns a cell of a row that a lookup examines. Words that replace others hold for all rows of the table itself.
@@ -176,45 +138,7 @@ class RowReader {
   // WantedWords are the accepted words of each column in a lookup's conditions.
   using WantedWords = std::vector<std::pair<std::string, std::vector<std::string>>>;
 
-  // Returns the first value that the row's own cells fill. A cell that is no number in arithmetic is a fault.
-  std::optional<std::string> value_of(const Lookup& lookup) const {
-    for (const Template& form : lookup.values) {
-      const std::optional<std::string> text = expand_own(form);
-      if (!text) continue;
-      if (lookup.held != Lookup::Held::none) return held_by(*text, lookup.held);
-      if (!sim::has_expression(form.text())) return text;
-      try {
-        return calculated(*text);
-      } catch (const sim::ExpressionError& error) {
-        has_odd_value_ = true;
-        fault_of_value(form, *text, error.what());
-        return {};
-      }
-    }
-    return {};
-  }
-  static std::optional<std::string> held_by(const std::string& repository, Lookup::Held what) {
-    const std::optional<study::HeldModel> held = study::held_by_repository(repository, study::config_folders());
-    if (!held) return {};
-    return what == Lookup::Held::model ? held->model : held->weights;
-  }
-  void fault_of_value(const Template& form, const std::string& text, std::string_view what) const {
-    for (const Template::Hole& hole : form.holes()) {
-      const std::string own = in_table(hole.column);
-      const std::string_view word = cell(hole.column).value_or("");
-      if (sim::parse_number(word).ok()) continue;
-      return fault(own, fmt::format("'{}' is no number: digits and a point are accepted, as 1700.5", shortened(word)));
-    }
-    fault(column_of(form), fmt::format("{}: {}", text, what));
-  }
-  static std::string calculated(const std::string& text) {
-    return sim::replaced(text, [](std::string_view name) -> sim::NamedValue {
-      throw std::runtime_error(fmt::format("'{}' is no number", name));
-    });
-  }
-
   std::optional<std::string> found(const Lookup& lookup) const {
-    if (!lookup.values.empty()) return value_of(lookup);
     const sim::CsvFile* const table = lookup.file.empty() ? &file_ : others_ ? others_(lookup.file) : nullptr;
     if (table == nullptr) return {};
     WantedWords wanted;
@@ -269,7 +193,6 @@ class RowReader {
   std::optional<std::string> expand_own(const Template& form) const {
     return expand(form, [this](const std::string& column) { return cell(column); });
   }
-  std::string filled_or_written(const Template& form) const { return expand_own(form).value_or(form.text()); }
   // Returns nothing if the template is empty or names an empty cell.
   std::optional<std::string> filled(const Template& form) const {
     return form.empty() ? std::nullopt : expand_own(form);
@@ -282,11 +205,14 @@ class RowReader {
     reading_.left_out.push_back({where(), std::move(why)});
   }
 
-  // Records a fault once, although cells of a wide row share its other columns, and rows of a log what it says of all.
-  void fault(std::string_view column, std::string what) const {
+  // Records a fault once, although the cells of a wide row share its other columns.
+  void fault(std::string_view column, std::string what) {
     sim::Fault fault{file_.place(row_, column), std::string(column), std::move(what)};
+    const auto begin = reading_.faults.begin() + static_cast<std::ptrdiff_t>(faults_before_row_);
     is_at_fault_ = true;
-    if (told_.insert(fault.where + fault.what).second) reading_.faults.push_back(std::move(fault));
+    if (std::find(begin, reading_.faults.end(), fault) == reading_.faults.end()) {
+      reading_.faults.push_back(std::move(fault));
+    }
   }
 
   // Whether what stands before the B of "{column}B" is no number but says its unit itself, as 64MiB does.
@@ -296,12 +222,6 @@ class RowReader {
 
   void read_as(const RowFormat& form) {
     is_at_fault_ = false;
-    for (const Remark& remark : form.remarks) {
-      if (met(remark.where) < remark.where.size()) continue;
-      sim::Fault said{file_.name(), remark.at, filled_or_written(remark.say)};
-      if (std::ranges::find(reading_.remarks, said) == reading_.remarks.end()) reading_.remarks.push_back(said);
-    }
-    if (!format_.gpu.empty() && !is_of_one_gpu()) return;
     Fields fields;
     for (const auto& [name, text] : form.with) {
       std::optional<std::string> value = filled(text);
@@ -328,7 +248,7 @@ class RowReader {
       if (const std::optional<Seen> seen = read_seen(format)) measurement.seen.push_back(*seen);
       measurement.asked.push_back(format.figure);
     }
-    if (is_at_fault_ || has_odd_value_) return;
+    if (is_at_fault_) return;
     if (measurement.seen.empty() && measured_only_) return leave_out("nothing was measured of what is compared");
     measurement.file = reading_.name;
     measurement.line = file_.line(row_);
@@ -339,18 +259,6 @@ class RowReader {
     measurement.decision = filled(form.decision).value_or("");
     measurement.alternative = filled(form.alternative).value_or("");
     reading_.measurements.push_back(std::move(measurement));
-  }
-
-  // Returns whether the row is of the GPU of the first row, since a file is compared with one platform.
-  bool is_of_one_gpu() {
-    const std::string gpu = filled(format_.gpu).value_or("");
-    if (!gpu_) reading_.gpu = *(gpu_ = gpu);
-    if (plain_name(gpu) == plain_name(*gpu_)) return true;
-    const auto named = [](const std::string& one) { return one.empty() ? "a GPU that is not told" : one; };
-    leave_out(
-        fmt::format("measured on {}, and the first record that is read on {}: a file is compared with one platform",
-                    named(gpu), named(*gpu_)));
-    return false;
   }
 
   std::optional<Seen> read_seen(const SeenFormat& format) {
@@ -379,7 +287,9 @@ class RowReader {
     std::string value = *text;
     if (sim::has_expression(form.text())) {
       try {
-        value = calculated(*text);
+        value = sim::replaced(*text, [](std::string_view name) -> sim::NamedValue {
+          throw std::runtime_error(fmt::format("'{}' is no number", name));
+        });
       } catch (const sim::ExpressionError& error) {
         fault(column_of(form), fmt::format("{}: {}", *text, error.what()));
         return {};
@@ -443,18 +353,14 @@ class RowReader {
     return known;
   }
 
-  // Returns the column of the table that a column is, or from which it follows, if there are several the first that
-  // says something; empty if there is none.
+  // Returns the column of the table that a column is, or from which it follows; empty if there is none.
   std::string in_table(const std::string& column) const {
     if (wide_column_ != nullptr && is_made_of_wide_ones(column)) return *wide_column_;
     if (file_.has(column)) return column;
-    std::string first;
     for (const std::string& source : format_.sources_of(column)) {
-      const std::string own = in_table(source);
-      if (!own.empty() && !says_nothing(file_.text(row_, own))) return own;
-      if (first.empty()) first = own;
+      if (std::string own = in_table(source); !own.empty()) return own;
     }
-    return first;
+    return "";
   }
 
   // Returns the column of the table that a text is about, for faults.
@@ -471,15 +377,12 @@ class RowReader {
   bool measured_only_;
   Reading& reading_;
   std::size_t row_ = 0;
-  mutable bool is_at_fault_ = false;    // the measurement that is being read has a fault
-  mutable bool has_odd_value_ = false;  // a lookup of this row has one
-  mutable std::unordered_set<std::string> told_;
-  std::optional<std::string> gpu_;  // of the first row; empty: it does not say
+  std::size_t faults_before_row_ = 0;
+  bool is_at_fault_ = false;  // the measurement that is being read has a fault
   const std::string* wide_column_ = nullptr;
   const std::string* label_ = nullptr;
   mutable std::map<const Lookup*, std::optional<std::string>>
       found_;  // lookup results of this row, to which cells refer
-  mutable std::map<const Words*, std::string> joined_;
   // Each lookup finds its first row by joined cells. The tables outlive this object.
   mutable std::map<const Lookup*, std::unordered_map<std::string, std::size_t>> first_rows_;
 };

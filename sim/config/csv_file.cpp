@@ -132,14 +132,6 @@ CsvFile CsvFile::from_text(std::string_view text, std::string name) {
   return file;
 }
 
-CsvFile CsvFile::of_columns(std::vector<std::string> columns, std::string name) {
-  CsvFile file(std::move(name));
-  for (std::size_t i = 0; i < columns.size(); ++i) file.index_.emplace(columns[i], i);
-  file.name_columns_.assign(columns.size(), 1);
-  file.columns_ = std::move(columns);
-  return file;
-}
-
 // Returns whether the row can be read; otherwise records what is wrong.
 bool CsvFile::is_whole(const CsvRow& row) {
   if (row.bad_quote) {

@@ -78,10 +78,6 @@ class CsvFile {
   // the file in positions.
   static CsvFile from_file(const std::filesystem::path& path);
   static CsvFile from_text(std::string_view text, std::string name);
-  // Returns a table without rows, to which add() appends rows that have one cell per column and no bad quote. It serves
-  // texts that are no comma-separated values.
-  static CsvFile of_columns(std::vector<std::string> columns, std::string name);
-  void add(const CsvRow& row) { take_row(row); }
 
   const std::string& name() const { return name_; }
   std::size_t rows() const { return lines_.size(); }

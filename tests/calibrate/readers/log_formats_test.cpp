@@ -44,8 +44,8 @@ const std::vector<SampleRow> sample_rows{
     {"rccl_tests/all_reduce_8xmi300x.txt", "rccl-tests", 32, 17, "rccl all_reduce of 1MiB over 8 GPUs", 27.42e-6},
     {"rccl_tests/all_reduce_8xmi300x.txt", "rccl-tests", 32, 31, "rccl all_reduce of 16GiB over 8 GPUs", 94254e-6},
     {"rccl_tests/all_reduce_graph_8xmi300x.txt", "rccl-tests", 32, 2, "rccl all_reduce of 32B over 8 GPUs", 6.32e-6},
-    {"rccl_tests/nccl_tests.json", "rccl-tests", 3, 1, "rccl all_reduce of 1MiB over 8 GPUs", 27.42e-6},
-    {"rccl_tests/rccl_tests.json", "rccl-tests", 3, 1, "rccl all_reduce of 1MiB over 8 GPUs", 27.42e-6},
+    {"rccl_tests/nccl_tests.json", "rccl-tests JSON", 3, 1, "rccl all_reduce of 1MiB over 8 GPUs", 27.42e-6},
+    {"rccl_tests/rccl_tests.json", "rccl-tests JSON", 3, 1, "rccl all_reduce of 1MiB over 8 GPUs", 27.42e-6},
     // Tests 1, 3 and 6 store to another GPU, 2 copies by an engine, 4 fills, and 5 runs on the host.
     {"transfer_bench/examples_8xmi300x.txt", "TransferBench", 5, 0, "store of 64MiB on 4 CUs by gpu0 of gpu1",
      47.774e9},
@@ -58,8 +58,8 @@ const std::vector<SampleRow> sample_rows{
     // Each GPU uses 8 CUs for each of 7 peers: 56 CUs.
     {"transfer_bench/a2a_8xmi300x.txt", "TransferBench", 56, 55,
      "uncached_store of 64MiB on 56 CUs by all GPUs of all others", 46.786e9},
-    {"gemm_bench/hipblaslt_bench.txt", "GEMM bench", 1, 0, "gemm 2048x1152x2048", 29.084e-6},
-    {"gemm_bench/rocblas_bench.txt", "GEMM bench", 1, 0, "gemm 8192x8192x8192", 2000e-6},
+    {"gemm_bench/hipblaslt_bench.txt", "hipblaslt-bench", 1, 0, "gemm 2048x1152x2048", 29.084e-6},
+    {"gemm_bench/rocblas_bench.txt", "rocblas-bench", 1, 0, "gemm 8192x8192x8192", 2000e-6},
     // Dot reads two arrays and writes none; 2^28 elements of 8 bytes are 2 GiB.
     {"babel_stream/stream.txt", "BabelStream", 5, 4, "stream of 4295000000B from 2 arrays to 0", 3878410e6},
     {"babel_stream/stream.csv", "BabelStream", 5, 0, "stream of 4GiB from 1 arrays to 1", 4255995e6}};
@@ -68,7 +68,7 @@ TEST(LogFormats, SamplesAreReadAsTheirTablesSay) {
   for (const SampleRow& row : sample_rows) {
     const std::string text = sample(row.file);
     EXPECT_EQ(format_of(text), row.format) << row.file;
-    const Reading reading = shipped().read_text(text, row.file);
+    const Reading reading = Reader().read_text(text, row.file);
     EXPECT_EQ(reading.format, row.format);
     EXPECT_EQ(faults_of(reading), "") << row.file;
     expect_sane(reading);
@@ -93,19 +93,20 @@ TEST(LogFormats, WhatStandsAroundLinesChangesNothing) {
       labelled += "[1,0]<stdout>:" + std::string(lines.line().text) + "\r\n";
       windows += std::string(lines.line().text) + "\r\n";
     }
-    EXPECT_EQ(shipped().read_text(labelled, row.file).measurements.size(), row.rows) << row.file;
-    EXPECT_EQ(shipped().read_text(windows, row.file).measurements.size(), row.rows) << row.file;
+    EXPECT_EQ(Reader().read_text(labelled, row.file).measurements.size(), row.rows) << row.file;
+    EXPECT_EQ(Reader().read_text(windows, row.file).measurements.size(), row.rows) << row.file;
   }
 }
 
 TEST(LogFormats, HugeLinesDepthAndWidthAreBounded) {
   EXPECT_THAT(faults_of(read_as("rccl-tests", "# all_reduce_perf\n" + std::string(100000, 'x') + "\n")),
               testing::HasSubstr(":2:1: : a line of 100000 bytes"));
-  EXPECT_THAT(faults_of(read_as("rccl-tests", std::string(100000, '['))),
+  EXPECT_THAT(faults_of(read_as("rccl-tests JSON", std::string(100000, '['))),
               testing::HasSubstr("nested more than 32 deep"));
   std::string wide = "{\"a\": 0";
   for (int i = 0; i < 9000; ++i) wide += fmt::format(",\"a{}\":0", i);
-  EXPECT_THAT(faults_of(read_as("rccl-tests", wide + "}")), testing::HasSubstr("more than 8192 values in one object"));
+  EXPECT_THAT(faults_of(read_as("rccl-tests JSON", wide + "}")),
+              testing::HasSubstr("more than 8192 values in one object"));
 }
 
 // Clients of vLLM before 0.9, and those of today with --save-detailed, write what each request took in front of the

@@ -9,7 +9,6 @@
 #include "calibrate/readers/log_reading.h"
 #include "calibrate/readers/reader.h"
 #include "tests/calibrate/readers/log_bounds.h"
-#include "tests/calibrate/shipped_files.h"
 #include "tests/text_file.h"
 
 namespace c3sim::calibrate {
@@ -19,9 +18,9 @@ inline std::string sample(const std::string& name) {
 }
 
 // Returns the format that recognises the text: empty if none does, and "several" if more than one does.
-inline std::string format_of(std::string_view text) {
-  std::string name;
-  for (const LogFormat& format : shipped().logs()) {
+inline std::string_view format_of(std::string_view text) {
+  std::string_view name;
+  for (const LogFormat& format : log_formats()) {
     if (!format.recognises(text)) continue;
     if (!name.empty()) return "several";
     name = format.name;
@@ -30,7 +29,7 @@ inline std::string format_of(std::string_view text) {
 }
 
 inline Reading read_as(std::string_view format, std::string_view text, const std::string& name = "folder/f.log") {
-  for (const LogFormat& known : shipped().logs()) {
+  for (const LogFormat& known : log_formats()) {
     if (known.name == format) return known.read(text, name);
   }
   return {};
