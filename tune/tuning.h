@@ -93,7 +93,7 @@ TuningQuestion read_tuning_question(sim::Section root, const study::Testbed& tes
 study::Results tuning_results(const Tuning& tuning, const models::PlatformSpec& platform);
 
 // Returns files for other programs:
-// decisions.yaml   the rules on static sizes, leaf by leaf
+// decisions.yaml, decisions.h   the rules on static sizes, leaf by leaf, and as functions of C++17
 // rccl_tuner_gfx942.csv (nccl_tuner.csv unless the fabric is a mesh)   lines for the library's own CSV tuner
 // measure.sh       the runs that would decide what predictions leave open; plan.csv lists those of pairs
 std::vector<study::TextFile> tuning_files(const Tuning& tuning, const models::PlatformSpec& platform);

@@ -479,6 +479,10 @@ study::Results report(const Validation& validation) {
     if (std::ranges::find(platforms, heading.platform) == platforms.end()) platforms.push_back(heading.platform);
   }
   results.platform = fmt::format("{}", fmt::join(platforms, ", "));
+  results.about = fmt::format(
+      "Predictions for {} beside measurements. An error is predicted over measured, less one; of shares it is a "
+      "difference in points. Rows of role calibrate may have been fitted to, rows of role predict never were.",
+      results.platform);
   const auto add = [&](const char* key, const char* title, ResultTable table, bool in_text = true) {
     // Programs get every table; people get those that have rows.
     const bool has_rows = !table.rows().empty();
@@ -500,6 +504,7 @@ study::Results report(const Validation& validation) {
   add("choices", "Choices among measured alternatives", choice_table(validation));
   add("claims", "Claims of papers", claim_table(validation));
   add("deviations", "Known deviations", gap_table(validation));
+  results.tables.back().on_page = {"number", "title", "open", "size", "cause", "decides"};
   add("worst", "Worst cases", worst_table(validation));
   add("unfitted", "How far off times were that nothing was fitted to, by platform", unfitted_table(validation), false);
   add("unscored", "Shown, not scored", unscored_table(validation));

@@ -145,8 +145,11 @@ void add_charts(const Validation& validation, study::Results& results) {
   };
   if (!results.table("costs")->table.rows().empty()) charts_of("costs").push_back(cost_chart(validation));
   std::set<std::string> told;
-  for (const Heading& heading : validation.suites) {
-    if (told.insert(heading.name).second) add_charts_of(validation.cases, heading, charts_of("groups"));
+  for (Heading heading : validation.suites) {
+    if (!told.insert(heading.name).second) continue;
+    if (heading.name.empty()) heading = {.name = {}, .title = "Your files", .question = {}, .platform = {}};
+    if (!heading.question.empty()) heading.question += " On the platform " + heading.platform + ".";
+    add_charts_of(validation.cases, heading, charts_of("groups"));
   }
 }
 

@@ -212,7 +212,7 @@ std::vector<calibrate::Reading> readings_of(Validation& validation, const Librar
       calibrate::read_measurement_files(reader_of_everything(library), files, target_of, calibrate::Repeats::counted);
   for (const sim::Fault& fault : read.unreadable) {
     validation.faults.push_back(fault);
-    const auto of_fault = [&fault](const auto& file) { return fault.where.starts_with(file.string()); };
+    const auto of_fault = [&fault](const auto& file) { return (fault.where + ":").starts_with(file.string() + ":"); };
     const auto file = std::ranges::find_if(files, of_fault);
     const std::string name = file == files.end() ? fault.where : file->string();
     if (!validation.left_out.empty() && validation.left_out.back().file == name) continue;  // it is told once

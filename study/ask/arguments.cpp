@@ -125,17 +125,19 @@ std::vector<sim::Bytes> Arguments::sizes(std::string_view option, std::string_vi
 }
 
 void Arguments::append_range(std::string_view option, std::string_view text, std::vector<sim::Bytes>& sizes) {
+  const auto refuse = [&] {
+    fault(option, fmt::format("{} is no range: LOW:HIGH:xFACTOR is accepted, with a HIGH of at least LOW and a whole "
+                              "FACTOR of at least 2, such as 1KiB:2GiB:x2",
+                              in_quotes(text)));
+  };
   const std::vector<std::string_view> parts = split(text, ':');
-  const std::size_t faults_before = faults_.size();
-  const sim::Bytes low = size(option, parts.front());
-  const sim::Bytes high = parts.size() > 1 ? size(option, parts[1]) : low;
   const int factor = parts.size() == 3 && parts[2].starts_with('x') ? parse_count(parts[2].substr(1)).value_or(0) : 0;
+  if (factor < 2 || parts[0].empty() || parts[1].empty()) return refuse();
+  const std::size_t faults_before = faults_.size();
+  const sim::Bytes low = size(option, parts[0]);
+  const sim::Bytes high = size(option, parts[1]);
   if (faults_.size() > faults_before) return;
-  if (factor < 2 || low > high) {
-    return fault(option, fmt::format("{} is no range: LOW:HIGH:xFACTOR is accepted, with a HIGH of at least LOW and a "
-                                     "whole FACTOR of at least 2, such as 1KiB:2GiB:x2",
-                                     in_quotes(text)));
-  }
+  if (low > high) return refuse();
   for (sim::Bytes bytes = low; bytes <= high; bytes *= factor) sizes.push_back(bytes);
 }
 

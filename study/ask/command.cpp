@@ -26,7 +26,10 @@ struct KindOfFile {
 // The first key that a file has tells its kind.
 constexpr std::array kinds_of_files{KindOfFile{"ask", "a study", "c3sim sweep"},
                                     KindOfFile{"operations", "an experiment", "c3sim run"},
-                                    KindOfFile{"pairs", "a study of pairs", "c3sim sweep"},
+                                    KindOfFile{"pairs",
+                                               "an earlier study of pairs, which are cases of an axis now as in "
+                                               "configs/studies/conccl.yaml",
+                                               "c3sim sweep"},
                                     KindOfFile{"sublayers", "an experiment", "c3sim run"},
                                     KindOfFile{"axes", "a study", "c3sim sweep"},
                                     KindOfFile{"collectives", "a list of what to tune", "c3sim tune"},

@@ -293,7 +293,8 @@ SublayerStudy read_study_of_t3(sim::Section root, const Testbed& testbed) {
   study.strategies = read_fused_strategies(root.section("fused"), testbed.platform());
   const models::GpuSpec& gpu = testbed.platform().gpu;
   study.splits = root.integers("cus_apart", 1, gpu.cus() - gpu.memory.xcds);
-  study.summaries = read_summaries(root, table_of(std::vector<SublayerRuns>(), shown_of(study)).columns());
+  constexpr std::array<std::string_view, 5> taken{"results", "bytes", "platform", "warnings", "notes"};
+  study.summaries = read_summaries(root, table_of(std::vector<SublayerRuns>(), shown_of(study)).columns(), taken);
   if (!root.is_sound("tokens") || !root.is_sound("models")) return study;
   for (const FusedStrategy& strategy : study.strategies) {
     for (const Sublayer& sublayer : study.sublayers) {

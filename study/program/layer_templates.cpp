@@ -667,8 +667,10 @@ std::vector<AlikeWeights> alike_weights(const StepQuestion& question, const Laye
     auto of = std::ranges::find(all, one.alike, &AlikeWeights::of);
     if (of == all.end()) of = all.insert(of, {one.alike, one.gpus});
     if (of->holders != one.gpus) {
-      throw sim::ConfigError({{"configs/layers", one.alike,
-                               fmt::format("are {} GPUs and {}: one number is accepted", of->holders, one.gpus)}});
+      throw sim::ConfigError(
+          {{"configs/layers", one.alike,
+            fmt::format("weights of this name are held alike by {} GPUs and by {}: one number is accepted", of->holders,
+                        one.gpus)}});
     }
     of->count += one.elements;
     of->tensors.push_back(std::move(one));

@@ -323,7 +323,8 @@ nlohmann::ordered_json table_json(const NamedTable& named) {
 nlohmann::ordered_json page_json(const Results& results, const std::string& version, const std::string& command) {
   const Colours colours = colours_of(results);
   const std::string title = title_of(results);
-  Json lead = Json::array({"What c3sim predicts for the platform " + results.platform + "."});
+  const std::string of_platform = "What c3sim predicts for the platform " + results.platform + ".";
+  Json lead = Json::array({results.about.empty() ? of_platform : results.about});
   for (const std::string& note : results.notes) lead.push_back(note);
   for (const std::string& warning : results.warnings) lead.push_back("Warning: " + warning);
   Json json{{"title", title},     {"lead", std::move(lead)}, {"sections", Json::array()}, {"headlines", Json::array()},

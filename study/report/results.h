@@ -68,6 +68,7 @@ struct Results {
   std::vector<Chart> charts{};         // about the whole answer, at the top of its page
   std::string text = {};               // the whole answer if it is a text, such as a schema or a script
   std::vector<Headline> headlines{};   // for the top of the page
+  std::string about = {};              // how to read the answer, below the title of the page; empty: its platform
 
   // Returns the table with this key, or null if there is none.
   const NamedTable* table(std::string_view key) const;

@@ -133,10 +133,14 @@ double folded(const TableFigure& figure, const std::vector<Group>& groups) {
   const auto over_groups = [&](Values Group::*values) {
     Values folded;
     for (const Group& group : groups) folded.push_back(figure.fold(group.*values));
-    return folded.size() == 1 ? folded.front() : figure.fold(folded);
+    return figure.within.empty() ? folded.front() : figure.fold(folded);
   };
   double value = over_groups(&Group::of);
   if (!figure.per.empty()) value /= over_groups(&Group::per);
+  if (!std::isfinite(value)) {
+    throw sim::ConfigError(
+        {{figure.place, "", "the figure is not finite: a division by zero, or a logarithm of none"}});
+  }
   if (figure.then.empty()) return value;
   return TableReader(figure, std::vector<Column>{{"fold", "fold", ""}}).number({value}, figure.then);
 }

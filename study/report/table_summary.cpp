@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <optional>
 #include <string_view>
 
@@ -39,7 +40,10 @@ void read_column(sim::Section section, std::span<const Column> of, TableSummary&
   constexpr std::array<std::pair<std::string_view, OfRow>, 2> ends{
       {{"least", OfRow::least}, {"greatest", OfRow::greatest}}};
   figure.of_row = section.choice<OfRow>("row", ends, OfRow::no);
-  if (figure.of_row != OfRow::no) figure.figure.by = section.text("by", "");
+  if (figure.of_row != OfRow::no && section.has("by")) {
+    figure.figure.by = section.text("by");
+    check_name(figure.figure.by, of, section, "by");
+  }
   if (figure.of_row != OfRow::no || !section.has("of")) return;
   figure.figure = read_table_figure(section);
   check(figure.figure, of, section, "of");
@@ -135,14 +139,17 @@ std::vector<Set> sets_of(const TableSummary& summary, const ResultTable& table) 
         {std::vector<Cell>(row.words.begin(), row.words.end()), rows_that_meet(row.figure, table), row.figure});
   }
   if (!summary.rows.empty()) return sets;
+  std::map<std::string, std::size_t> known;  // places of sets by their words
   for (const std::vector<Cell>& row : table.rows()) {
     std::vector<Cell> words;
+    std::string joined;
     for (std::size_t c = 0; c < summary.words(); ++c) {
       words.push_back(row[place_of(table.columns(), summary.columns[c].key)]);
+      joined += word_of(words.back()) + '\n';
     }
-    auto set = std::ranges::find(sets, words, &Set::words);
-    if (set == sets.end()) set = sets.insert(sets.end(), {words, ResultTable(table.columns())});
-    set->rows.add_row(row);
+    const auto [set, is_new] = known.try_emplace(joined, sets.size());
+    if (is_new) sets.push_back({words, ResultTable(table.columns())});
+    sets[set->second].rows.add_row(row);
   }
   return sets;
 }
@@ -154,6 +161,16 @@ double number_of_row(const std::string& expression, const std::string& place, co
   one.add_row(row);
   constexpr auto only = [](const std::vector<double>& values) { return values.front(); };
   return figure_of({.place = place, .of = {expression}, .fold = only}, one).front();
+}
+
+// Returns what `number` returns, or why it cannot be computed: one figure must not cost the answer.
+template <class Number>
+Cell number_or_reason(const Number& number) {
+  try {
+    return number();
+  } catch (const sim::ConfigError& error) {
+    return NoNumber{error.faults().front().what};
+  }
 }
 
 Cell cell_of(const ColumnFigure& column, const Set& set) {
@@ -169,12 +186,15 @@ Cell cell_of(const ColumnFigure& column, const Set& set) {
 
 std::vector<Cell> row_of(const TableSummary& summary, const Set& set) {
   std::vector<Cell> row = set.words;
-  for (const ColumnFigure& column : summary.figures) row.push_back(cell_of(column, set));
+  for (const ColumnFigure& column : summary.figures) {
+    row.push_back(number_or_reason([&] { return cell_of(column, set); }));
+  }
   if (set.rows.rows().empty()) return row;  // nothing is predicted that published figures would stand beside
   for (const TableSummary::PublishedFigure& figure : summary.published) {
     const auto has_word = [&row](const auto& word) { return word_of(row[word.first]) == word.second; };
     if (!std::ranges::all_of(figure.words, has_word)) continue;
-    row[figure.column] = number_of_row(figure.value, summary.key + ".published", summary.columns, row);
+    row[figure.column] = number_or_reason(
+        [&]() -> Cell { return number_of_row(figure.value, summary.key + ".published", summary.columns, row); });
   }
   return row;
 }
@@ -206,12 +226,13 @@ BarChart chart_of(const TableSummary& summary, const TableSummary::Bars& bars, c
 
 }  // namespace
 
-std::vector<TableSummary> read_summaries(sim::Section& section, std::span<const Column> columns) {
+std::vector<TableSummary> read_summaries(sim::Section& section, std::span<const Column> columns,
+                                         std::span<const std::string_view> taken) {
   std::vector<TableSummary> summaries;
   if (!section.has("summaries")) return summaries;
   for (sim::Section one : section.list("summaries")) {
     const std::string of = one.text("of", "");
-    const auto known = std::ranges::find(summaries, of, &TableSummary::key);
+    const auto known = of.empty() ? summaries.end() : std::ranges::find(summaries, of, &TableSummary::key);
     const bool is_unknown = !of.empty() && known == summaries.end();
     if (is_unknown) {
       one.fault("of", fmt::format("no summary before this one is named '{}'{}", of,
@@ -224,6 +245,9 @@ std::vector<TableSummary> read_summaries(sim::Section& section, std::span<const 
     if (std::ranges::count(summaries, summary.key, &TableSummary::key) > 0) {
       one.fault("key", "a summary '" + summary.key + "' is there already");
     }
+    if (std::ranges::count(taken, summary.key) > 0) {
+      one.fault("key", "'" + summary.key + "' is what the answer has anyway: another key is accepted");
+    }
     summaries.push_back(std::move(summary));
   }
   return summaries;
@@ -232,13 +256,15 @@ std::vector<TableSummary> read_summaries(sim::Section& section, std::span<const 
 std::vector<NamedTable> summarized(std::span<const TableSummary> summaries, const ResultTable& results) {
   std::vector<NamedTable> tables;
   for (const TableSummary& summary : summaries) {
-    const auto of = std::ranges::find(tables, summary.of, &NamedTable::key);
+    const auto of = summary.of.empty() ? tables.end() : std::ranges::find(tables, summary.of, &NamedTable::key);
     ResultTable table(summary.columns);
     for (const Set& set : sets_of(summary, of == tables.end() ? results : of->table))
       table.add_row(row_of(summary, set));
     std::vector<Chart> charts;
     for (const TableSummary::Bars& bars : summary.charts) charts.emplace_back(chart_of(summary, bars, table));
-    tables.push_back({summary.key, summary.title, std::move(table), summary.in_text, std::move(charts), true});
+    constexpr std::size_t longest_text = 1000;  // rows
+    const bool in_text = summary.in_text && table.rows().size() <= longest_text;
+    tables.push_back({summary.key, summary.title, std::move(table), in_text, std::move(charts)});
   }
   return tables;
 }

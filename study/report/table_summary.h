@@ -24,6 +24,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -68,10 +69,11 @@ struct TableSummary {
 };
 
 // Reads the list under the key `summaries`, if it is there, of a table with these columns, and records faults with the
-// section.
-std::vector<TableSummary> read_summaries(sim::Section& section, std::span<const Column> columns);
+// section. Keys of what the answer has anyway are `taken`.
+std::vector<TableSummary> read_summaries(sim::Section& section, std::span<const Column> columns,
+                                         std::span<const std::string_view> taken);
 
-// Returns the tables of the summaries of these results. Throws sim::ConfigError if a figure cannot be computed.
+// Returns the tables of the summaries of these results. A figure that cannot be computed has its reason as its cell.
 std::vector<NamedTable> summarized(std::span<const TableSummary> summaries, const ResultTable& results);
 
 }  // namespace c3sim::study

@@ -12,7 +12,6 @@
 #include <nlohmann/json.hpp>
 #include <random>
 #include <span>
-#include <sstream>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -145,210 +144,256 @@ std::optional<double> seconds_of_date(const std::string& text) {
          minute * minute_s + second - offset;
 }
 
-// A RequestTrace collects the requests of a file, line by line.
-class RequestTrace {
+// Traced handles requests of a file independently of its form.
+class Traced : public RequestSource {
  public:
-  RequestTrace(std::string file, std::int64_t longest) : file_(std::move(file)), longest_(longest) {}
+  Traced(const std::filesystem::path& file, std::int64_t longest)
+      : name_(file.string()), text_(sim::read_measurement_text(file)), longest_(longest) {
+    sim::note_read(file);
+  }
 
+  std::optional<ServeRequest> next() override {
+    while (std::optional<ServeRequest> request = read_or_tell_all()) {
+      if (request->arrival < last_) {
+        fail(arrival_name(),
+             fmt::format("{:.9g} s lies before the request above, at {:.9g}: arrivals in order are accepted",
+                         sim::to_seconds(request->arrival).value(), sim::to_seconds(last_).value()));
+      }
+      last_ = request->arrival;
+      if (request->prompt + request->output <= longest_) {
+        ++served_;
+        return request;
+      }
+      constexpr std::size_t most_named = 3;
+      if (static_cast<std::size_t>(counts_.rejected++) >= most_named) continue;
+      counts_.first_rejected.push_back(fmt::format("{}:{} ({} tokens and {} of output)",
+                                                   std::filesystem::path(name_).filename().string(), at_,
+                                                   request->prompt, request->output));
+    }
+    if (served_ > 0) return {};
+    at_ = 0;
+    if (counts_.rejected == 0) fail("", "has no request");
+    fail("", fmt::format("each of its {} requests is longer than the {} tokens that the model's context and the cache "
+                         "have room for, such as {}",
+                         counts_.rejected, longest_, counts_.first_rejected.front()));
+  }
+
+ protected:
+  // Reads the next request of the file and sets `at_` to its line.
+  virtual std::optional<ServeRequest> read() = 0;
+  virtual std::string arrival_name() const = 0;
+
+  [[noreturn]] void fail(const std::string& column, const std::string& what) const {
+    throw sim::ConfigError({{at_ == 0 ? name_ : fmt::format("{}:{}", name_, at_), column, what}});
+  }
   // Returns seconds since the first request, for traces that count from any origin.
   double since_first(double seconds) {
     if (!first_) first_ = seconds;
     return seconds - *first_;
   }
-  void skip_without_output() { ++counts_.without_output; }
-  // Takes the request of a line, which arrives after that many seconds; returns what is wrong with that, if anything.
-  std::string take(ServeRequest request, double arrival, int line) {
-    if (!(arrival <= latest)) return fmt::format("{:.9g} s behind the first: up to {:g} are accepted", arrival, latest);
-    if (arrival < last_) {
-      return fmt::format("{:.9g} s lies before the request above, at {:.9g}: arrivals in order are accepted", arrival,
-                         last_);
+  ServeRequest checked(double arrival, const ServeRequest& request) {
+    if (!(arrival <= latest)) {
+      fail(arrival_name(), fmt::format("{:.9g} s behind the first: up to {:g} are accepted", arrival, latest));
     }
-    last_ = arrival;
-    request.arrival = sim::to_time(sim::Seconds(arrival));
-    if (request.prompt + request.output <= longest_) {
-      requests_.push_back(request);
-      return {};
+    ServeRequest timed = request;
+    timed.arrival = arrival < 0.0 ? -sim::to_time(sim::Seconds(-arrival)) : sim::to_time(sim::Seconds(arrival));
+    return timed;
+  }
+  const std::string& text() const { return text_; }
+
+  std::int64_t at_ = 0;
+
+ private:
+  // Reads the next request. Throws sim::ConfigError with a fault of it and of each later one.
+  std::optional<ServeRequest> read_or_tell_all() {
+    std::vector<sim::Fault> faults;
+    while (faults.size() < sim::ConfigError::max_lines) {
+      try {
+        std::optional<ServeRequest> request = read();
+        if (faults.empty()) return request;
+        if (!request) break;
+      } catch (const sim::ConfigError& error) {
+        faults.push_back(error.faults().front());
+      }
     }
-    constexpr std::size_t most_named = 3;
-    if (static_cast<std::size_t>(counts_.rejected++) < most_named) {
-      counts_.first_rejected.push_back(fmt::format("{}:{} ({} tokens and {} of output)",
-                                                   std::filesystem::path(file_).filename().string(), line,
-                                                   request.prompt, request.output));
+    throw sim::ConfigError(std::move(faults));
+  }
+
+  std::string name_;
+  std::string text_;
+  std::int64_t longest_;
+  std::int64_t served_ = 0;
+  sim::Time last_{0};
+  std::optional<double> first_;
+};
+
+class TracedRows : public Traced {
+ public:
+  TracedRows(const std::filesystem::path& file, std::int64_t longest) : Traced(file, longest), lexer_(text()) {
+    sim::CsvRow heading;
+    if (!lexer_.next(heading)) {
+      fail("", fmt::format("is empty: a line with the columns {} is due", fmt::join(trace_forms.front().columns, ",")));
+    }
+    at_ = heading.line;
+    const auto has = [&heading](std::string_view name) {
+      return std::ranges::find(heading.cells, name, &sim::CsvCell::text) != heading.cells.end();
+    };
+    const auto* const known = std::ranges::find_if(trace_forms, [&has](const TraceForm& form) {
+      return std::ranges::all_of(std::span(form.columns).first(needed), has);
+    });
+    if (known != trace_forms.end()) form_ = known;
+    for (const sim::CsvCell& cell : heading.cells) {
+      const auto* const found = std::ranges::find(form_->columns, cell.text);
+      if (found == form_->columns.end() && !form_->is_public) {
+        fail(std::string(cell.text),
+             "is no column of requests" + sim::name_hint(cell.text, form_->columns, std::identity()));
+      }
+      order_.push_back(static_cast<std::size_t>(found - form_->columns.begin()));
+    }
+    for (std::size_t column = 0; column < needed; ++column) {
+      if (std::ranges::count(order_, column) != 1) fail(name_of(column), "is due once among the columns");
+    }
+  }
+
+ private:
+  std::optional<ServeRequest> read() override {
+    while (lexer_.next(row_)) {
+      at_ = row_.line;
+      if (row_.cells.size() == 1 && row_.cells.front().text.empty()) continue;
+      if (row_.bad_quote) fail("", std::string(row_.bad_quote->what));
+      if (row_.cells.size() != order_.size()) {
+        fail("", fmt::format("has {} cells where {} columns are", row_.cells.size(), order_.size()));
+      }
+      std::array<double, 5> numbers{0.0, 1.0, 1.0, -1.0, 0.0};
+      for (std::size_t i = 0; i < row_.cells.size(); ++i) {
+        const std::string_view text = row_.cells[i].text;
+        if (order_[i] == form_->columns.size() || (order_[i] >= needed && text.empty())) continue;
+        numbers[order_[i]] = order_[i] == 0 ? moment(text) : number(order_[i], text);
+      }
+      if (form_->is_public && (numbers[1] < 1.0 || numbers[2] < 1.0)) {
+        ++counts_.without_output;
+        continue;
+      }
+      const auto whole = [&numbers](std::size_t column) { return static_cast<std::int64_t>(numbers[column]); };
+      const ServeRequest request{{}, whole(1), whole(2), whole(3), whole(4)};
+      if (request.prefix_tokens > request.prompt) {
+        fail("prefix_tokens", fmt::format("{} are more than the {} of the prompt that begins so", request.prefix_tokens,
+                                          request.prompt));
+      }
+      return checked(form_->is_public ? since_first(numbers[0]) : numbers[0], request);
+    }
+    return {};
+  }
+  std::string arrival_name() const override { return name_of(0); }
+  std::string name_of(std::size_t column) const { return std::string(form_->columns[column]); }
+
+  double moment(std::string_view text) const {
+    if (form_->is_public) {
+      if (const std::optional<double> date = seconds_of_date(std::string(text))) return *date;
+    }
+    return number(0, text);
+  }
+
+  double number(std::size_t column, std::string_view text) const {
+    const sim::ParsedQuantity parsed = sim::parse_quantity(text, sim::Dimension::number);
+    const bool whole = column == 0 || (parsed.ok() && parsed.value == std::floor(parsed.value));
+    const double least = (column == 1 || column == 2) && !form_->is_public ? 1.0 : 0.0;
+    if (!parsed.ok() || !whole || parsed.value < least || parsed.value > 1e15) {
+      fail(name_of(column),
+           fmt::format("'{}' is none: {} is accepted", text.substr(0, 40),
+                       column > 0         ? fmt::format("a whole number from {:g}", least)
+                       : form_->is_public ? "a number of seconds, or a date such as 2023-11-16 18:15:46.68,"
+                                          : fmt::format("a number of seconds from 0 to {:g}", latest)));
+    }
+    return parsed.value;
+  }
+
+  const TraceForm* form_ = &trace_forms.front();
+  sim::CsvLexer lexer_;
+  sim::CsvRow row_;
+  std::vector<std::size_t> order_;  // index of each column of the file among ours; past the end for others
+};
+
+class TracedRecords : public Traced {
+ public:
+  TracedRecords(const std::filesystem::path& file, std::int64_t longest) : Traced(file, longest), rest_(text()) {
+    // `uses_` counts the requests that have each id.
+    for (std::optional<Json> record = next_record(); record; record = next_record()) {
+      for (const std::int64_t id : ids_of(*record)) ++uses_[id];
+    }
+    rest_ = text();
+    at_ = 0;
+  }
+
+ private:
+  using Json = nlohmann::json;
+  static constexpr std::int64_t tokens_of_id = 512;  // github.com/kvcache-ai/Mooncake, FAST25-release/traces
+
+  std::optional<ServeRequest> read() override {
+    std::optional<Json> record;
+    double arrival = 0.0;
+    ServeRequest request;
+    do {
+      record = next_record();
+      if (!record) return {};
+      arrival = since_first(number(*record, "timestamp", 0.0) * 1e-3);
+      request.prompt = static_cast<std::int64_t>(number(*record, "input_length", 1.0));
+      request.output = static_cast<std::int64_t>(number(*record, "output_length", 0.0));
+      if (request.output == 0) ++counts_.without_output;
+    } while (request.output == 0);
+    const std::vector<std::int64_t> ids = ids_of(*record);
+    std::size_t shared = ids.size();
+    while (shared > 0 && uses_.at(ids[shared - 1]) < 2) --shared;
+    if (shared > 0) {
+      request.prefix = ids[shared - 1];
+      request.prefix_tokens = std::min(request.prompt, static_cast<std::int64_t>(shared) * tokens_of_id);
+    }
+    return checked(arrival, request);
+  }
+  std::string arrival_name() const override { return "timestamp"; }
+
+  std::optional<Json> next_record() {
+    while (!rest_.empty()) {
+      const std::size_t end = std::min(rest_.find('\n'), rest_.size());
+      std::string_view line = rest_.substr(0, end);
+      if (line.ends_with('\r')) line.remove_suffix(1);
+      rest_.remove_prefix(std::min(end + 1, rest_.size()));
+      ++at_;
+      if (sim::trimmed(line).empty()) continue;
+      Json record = Json::parse(line, nullptr, false);
+      if (record.is_object()) return record;
+      fail("", "is no object of JSON: timestamp, input_length and output_length are accepted, a request in each line");
     }
     return {};
   }
 
-  // Returns the source of all that was taken. Throws sim::ConfigError if there is no request that can be served.
-  std::unique_ptr<RequestSource> source() && {
-    if (requests_.empty() && counts_.rejected == 0) throw sim::ConfigError({{file_, "", "has no request"}});
-    if (requests_.empty()) {
-      throw sim::ConfigError({{file_, "",
-                               fmt::format("each of its {} requests is longer than the {} tokens that the model's "
-                                           "context and the cache have room for, such as {}",
-                                           counts_.rejected, longest_, counts_.first_rejected.front())}});
-    }
-    return std::make_unique<Traced>(std::move(requests_), std::move(counts_));
-  }
-
- private:
-  class Traced : public RequestSource {
-   public:
-    Traced(std::vector<ServeRequest> requests, RequestCounts counts) : requests_(std::move(requests)) {
-      counts_ = std::move(counts);
-    }
-    std::optional<ServeRequest> next() override {
-      return next_ < requests_.size() ? std::optional(requests_[next_++]) : std::nullopt;
-    }
-
-   private:
-    std::vector<ServeRequest> requests_;
-    std::size_t next_ = 0;
-  };
-
-  std::string file_;
-  std::int64_t longest_;
-  std::vector<ServeRequest> requests_;
-  RequestCounts counts_;
-  double last_ = 0.0;  // seconds
-  std::optional<double> first_;
-};
-
-constexpr std::int64_t most_tokens = 1'000'000'000'000'000;
-
-// Returns the form of the file; of one of our own, records columns that are missing or not known.
-const TraceForm& form_of(sim::CsvFile& csv) {
-  const auto has = [&csv](std::string_view name) { return csv.has(name); };
-  const auto* const known = std::ranges::find_if(trace_forms, [&has](const TraceForm& form) {
-    return std::ranges::all_of(std::span(form.columns).first(needed), has);
-  });
-  const TraceForm& form = known == trace_forms.end() ? trace_forms.front() : *known;
-  if (form.is_public) return form;
-  csv.require({form.columns.begin(), form.columns.begin() + needed});
-  for (const std::string& column : csv.columns()) {
-    if (std::ranges::count(form.columns, column) > 0) continue;
-    csv.fault(
-        fmt::format("'{}' is no column of requests{}", column, sim::name_hint(column, form.columns, std::identity())));
-  }
-  csv.check();
-  return form;
-}
-
-// Returns the seconds of a row, from any origin if the form is public.
-double arrival_in(sim::CsvFile& csv, std::size_t row, const TraceForm& form) {
-  constexpr double any_number = 1e15;
-  const std::string_view column = form.columns[0];
-  if (!form.is_public) return csv.number(row, column, 0.0, latest);
-  const std::string text(csv.text(row, column));
-  if (const std::optional<double> date = seconds_of_date(text)) return *date;
-  if (sim::parse_number(text).ok()) return csv.number(row, column, 0.0, any_number);
-  csv.fault(row, column,
-            fmt::format("{} is none: a number of seconds, or a date such as 2023-11-16 18:15:46.68, is accepted",
-                        sim::in_quotes(text)));
-  return 0.0;
-}
-
-void read_rows(sim::CsvFile csv, RequestTrace& trace) {
-  csv.check();
-  const TraceForm& form = form_of(csv);
-  const std::int64_t least = form.is_public ? 0 : 1;
-  const auto number = [&](std::size_t row, std::size_t column, std::int64_t low, std::int64_t untold) {
-    const std::string_view name = form.columns[column];
-    if (!csv.has(name) || (column >= needed && csv.text(row, name).empty())) return untold;
-    return csv.integer(row, name, low, most_tokens);
-  };
-  for (std::size_t row = 0; row < csv.rows(); ++row) {
-    const double arrival = arrival_in(csv, row, form);
-    const ServeRequest request{
-        {}, number(row, 1, least, 1), number(row, 2, least, 1), number(row, 3, 0, -1), number(row, 4, 0, 0)};
-    if (!csv.faults().empty()) continue;
-    if (request.prompt < 1 || request.output < 1) {
-      trace.skip_without_output();
-    } else if (request.prefix_tokens > request.prompt) {
-      csv.fault(
-          row, "prefix_tokens",
-          fmt::format("{} are more than the {} of the prompt that begins so", request.prefix_tokens, request.prompt));
-    } else {
-      std::string why = trace.take(request, form.is_public ? trace.since_first(arrival) : arrival, csv.line(row));
-      if (!why.empty()) csv.fault(row, form.columns[0], std::move(why));
-    }
-  }
-  csv.check();
-}
-
-// A TracedRecord is a line of a trace of JSON lines.
-class TracedRecord {
- public:
-  TracedRecord(std::string place, std::string_view line)
-      : place_(std::move(place)), record_(Json::parse(line, nullptr, false)) {
-    if (record_.is_object()) return;
-    fail("", "is no object of JSON: timestamp, input_length and output_length are accepted, a request in each line");
-  }
-
-  [[noreturn]] void fail(const std::string& key, std::string what) const {
-    throw sim::ConfigError({{place_, key, std::move(what)}});
-  }
-  double number(const std::string& key, double least) const {
-    const auto found = record_.find(key);
-    const bool is_one = found != record_.end() && found->is_number();
+  double number(const Json& record, const std::string& key, double least) const {
+    const auto found = record.find(key);
+    const bool is_one = found != record.end() && found->is_number();
     const double value = is_one ? found->get<double>() : -1.0;
-    if (value < least || value > most_tokens || (key != "timestamp" && value != std::floor(value)))
+    if (value < least || value > 1e15 || (key != "timestamp" && value != std::floor(value)))
       fail(key, fmt::format("a {} from {:g} is due", key == "timestamp" ? "number of ms" : "whole number", least));
     return value;
   }
-  std::vector<std::int64_t> ids() const {
+
+  std::vector<std::int64_t> ids_of(const Json& record) const {
+    const auto found = record.find("hash_ids");
     std::vector<std::int64_t> ids;
-    for (const Json& id : record_.value("hash_ids", Json::array())) {
+    if (found == record.end()) return ids;
+    for (const Json& id : *found) {
       if (!id.is_number_integer() || id.get<std::int64_t>() < 0) fail("hash_ids", "whole numbers from 0 are accepted");
       ids.push_back(id.get<std::int64_t>());
     }
     return ids;
   }
 
- private:
-  using Json = nlohmann::json;
-
-  std::string place_;
-  Json record_;
+  std::string_view rest_;
+  std::unordered_map<std::int64_t, std::int64_t> uses_;
 };
 
-// Calls `read` for each line that is not blank. Throws sim::ConfigError with the first fault of each line.
-void for_each_record(const std::string& text, const std::string& file,
-                     const std::function<void(const TracedRecord& record, int line)>& read) {
-  std::vector<sim::Fault> faults;
-  std::istringstream lines(text);
-  std::string line;
-  for (int at = 1; std::getline(lines, line) && faults.size() < sim::ConfigError::max_lines; ++at) {
-    if (sim::trimmed(line).empty()) continue;
-    try {
-      read(TracedRecord(fmt::format("{}:{}", file, at), line), at);
-    } catch (const sim::ConfigError& error) {
-      faults.push_back(error.faults().front());
-    }
-  }
-  if (!faults.empty()) throw sim::ConfigError(std::move(faults));
-}
-
-void read_records(const std::string& text, const std::string& file, RequestTrace& trace) {
-  constexpr std::int64_t tokens_of_id = 512;            // github.com/kvcache-ai/Mooncake, FAST25-release/traces
-  std::unordered_map<std::int64_t, std::int64_t> uses;  // requests that have each id
-  for_each_record(text, file, [&uses](const TracedRecord& record, int) {
-    for (const std::int64_t id : record.ids()) ++uses[id];
-  });
-  for_each_record(text, file, [&](const TracedRecord& record, int line) {
-    const double arrival = trace.since_first(record.number("timestamp", 0.0) * 1e-3);
-    ServeRequest request;
-    request.prompt = static_cast<std::int64_t>(record.number("input_length", 1.0));
-    request.output = static_cast<std::int64_t>(record.number("output_length", 0.0));
-    if (request.output == 0) return trace.skip_without_output();
-    const std::vector<std::int64_t> ids = record.ids();
-    std::size_t shared = ids.size();
-    while (shared > 0 && uses.at(ids[shared - 1]) < 2) --shared;
-    if (shared > 0) {
-      request.prefix = ids[shared - 1];
-      request.prefix_tokens = std::min(request.prompt, static_cast<std::int64_t>(shared) * tokens_of_id);
-    }
-    if (std::string why = trace.take(request, arrival, line); !why.empty()) record.fail("timestamp", std::move(why));
-  });
+bool begins_with_brace(const std::filesystem::path& file) {
+  const std::string text = sim::read_measurement_text(file);
+  return sim::trimmed(sim::without_byte_order_mark(text)).starts_with('{');
 }
 
 }  // namespace
@@ -358,16 +403,8 @@ std::unique_ptr<RequestSource> drawn_requests(const ServeQuestion& question, std
 }
 
 std::unique_ptr<RequestSource> traced_requests(const std::filesystem::path& file, std::int64_t longest) {
-  const std::string text = sim::read_measurement_text(file);
-  sim::note_read(file);
-  RequestTrace trace(file.string(), longest);
-  const std::string_view plain = sim::without_byte_order_mark(text);
-  if (sim::trimmed(plain).starts_with('{')) {
-    read_records(std::string(plain), file.string(), trace);
-  } else {
-    read_rows(sim::CsvFile::from_text(text, file.string()), trace);
-  }
-  return std::move(trace).source();
+  if (begins_with_brace(file)) return std::make_unique<TracedRecords>(file, longest);
+  return std::make_unique<TracedRows>(file, longest);
 }
 
 }  // namespace c3sim::study

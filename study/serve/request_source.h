@@ -49,7 +49,7 @@ std::unique_ptr<RequestSource> drawn_requests(const ServeQuestion& question, std
 
 // Reads requests from a file, plain or compressed by gzip, in one of these forms. Requests of more than `longest`
 // tokens are rejected. Throws sim::ConfigError with line and column for a bad number, or an arrival that is negative or
-// before the last one, and if no request can be served.
+// before the last one: columns are checked here, lines when they are read; at the end, if no request could be served.
 //   - CSV with the columns arrival_s, prompt_tokens and output_tokens, and for prompts with shared beginnings prefix
 //     and prefix_tokens; lines that begin with # are comments;
 //   - CSV of Azure's traces of LLM inference (TIMESTAMP, ContextTokens, GeneratedTokens) and of BurstGPT (Timestamp,

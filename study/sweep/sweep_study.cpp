@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <set>
 
 #include "sim/config/nearest_name.h"
 #include "study/uncertainty/fidelity.h"
@@ -399,15 +400,20 @@ void read_charts(sim::Section& root, SweepStudy& study) {
   }
 }
 
+// Labels become columns beside those of axes and quantities.
+void check_labels(sim::Section& root, const SweepStudy& study) {
+  std::set<std::string> known;
+  for (const Column& column : study.columns()) {
+    if (known.insert(column.key).second) continue;
+    root.fault("axes", fmt::format("two columns are named '{}': labels need names of their own", column.key));
+  }
+}
+
 void read_summaries_of(sim::Section& root, SweepStudy& study) {
   constexpr std::uint64_t most_summarized = 100'000;  // points, whose cells are held at once
-  constexpr std::array taken{"results", "best", "choices", "inputs", "points", "platform", "warnings", "notes"};
-  study.summaries = read_summaries(root, known_columns(study));
-  for (const TableSummary& summary : study.summaries) {
-    if (std::ranges::count(taken, summary.key) > 0) {
-      root.fault("summaries", "'" + summary.key + "' is what every study has: another key is accepted");
-    }
-  }
+  constexpr std::array<std::string_view, 8> taken{"results", "best",     "choices",  "inputs",
+                                                  "points",  "platform", "warnings", "notes"};
+  study.summaries = read_summaries(root, known_columns(study), taken);
   if (!study.summaries.empty() && study.points.size() > most_summarized) {
     root.fault("summaries", fmt::format("at most {} points are summarized", most_summarized));
   }
@@ -418,7 +424,7 @@ void read_summaries_of(sim::Section& root, SweepStudy& study) {
 std::vector<Column> SweepStudy::columns() const {
   std::vector<Column> all;
   for (const SweepAxis& axis : points.axes()) {
-    if (!axis.varies()) continue;
+    if (!is_column(axis)) continue;
     all.push_back(axis.column());
     std::ranges::copy(axis.label_columns(), std::back_inserter(all));
   }
@@ -429,7 +435,7 @@ std::vector<Column> SweepStudy::columns() const {
 std::vector<Cell> SweepStudy::axis_cells(const Point& point) const {
   std::vector<Cell> cells;
   for (std::size_t a = 0; a < points.axes().size(); ++a) {
-    if (!points.axes()[a].varies()) continue;
+    if (!is_column(points.axes()[a])) continue;
     cells.push_back(points.axes()[a].cell(point.values[a]));
     std::ranges::copy(points.axes()[a].label_cells(point.values[a]), std::back_inserter(cells));
   }
@@ -482,15 +488,17 @@ SweepStudy read_sweep_study(sim::Section root, Platforms& platforms, std::option
   if (root.has("sampling")) drawn = read_sampling(root.section("sampling"));
   if (is_clear) check_words(root, axes, question);
   SweepStudy study{name, about, PointSequence(std::move(axes), drawn), std::move(question), {}, {}, {}, {}, {}};
+  study.is_summarized = root.has("summaries");
   check_count(root, study.points, most_points);
   if (is_clear && root.is_sound("axes") && root.is_sound("sampling"))
     study.quantities = find_quantities(root, study, platforms);
   read_cases(root, study);
   read_goals(root, study);
   read_charts(root, study);
-  read_summaries_of(root, study);
   choose_columns(root, study);
   add_bounds(root, study);
+  check_labels(root, study);
+  read_summaries_of(root, study);
   return study;
 }
 

@@ -72,6 +72,9 @@ struct SweepStudy {
   std::vector<Bounds> bounds{};
   const Bounds* bounds_of(const std::string& quantity) const;
 
+  bool is_summarized = false;  // axes of one value are columns, too, which summaries may name
+  bool is_column(const SweepAxis& axis) const { return axis.varies() || is_summarized; }
+
   // Return the columns of varying axes and of their labels, followed by those of quantities, and a point's cells in the
   // axis columns.
   std::vector<Column> columns() const;

@@ -63,7 +63,7 @@ TEST(CommandLine, WithoutAMechanismAnotherMachineAnswers) {
 TEST(CommandLine, FullSensitivityListsEveryUncertainParameterByItsSwing) {
   const Answer answer = run_cli(with(small_c3, {"--strategy", "serial,conccl", "--sensitivity"}), true);
   ASSERT_EQ(answer.code, ExitCode::fine) << answer.err;
-  EXPECT_THAT(answer.err, HasSubstr("\r["));  // the progress bar
+  EXPECT_THAT(answer.err, HasSubstr("\x1B[K["));  // the progress bar
   const auto rows = nlohmann::json::parse(answer.out)["sensitivity"];
   ASSERT_GT(rows.size(), 20U);  // rows that move a figure by a visible decimal
   EXPECT_TRUE(rows[0].contains("conccl_low_points"));

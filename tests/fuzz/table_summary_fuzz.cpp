@@ -13,7 +13,7 @@ void fuzz(std::string_view text) {
     results.add_row({std::string("sdma"), 3.0});
     sim::Config config = sim::Config::from_text(text, "fuzz.yaml");
     sim::Section root = config.root();
-    const std::vector<study::TableSummary> summaries = study::read_summaries(root, results.columns());
+    const std::vector<study::TableSummary> summaries = study::read_summaries(root, results.columns(), {});
     config.finish();
     const std::vector<study::NamedTable> tables = study::summarized(summaries, results);
     require(tables.size() == summaries.size());

@@ -106,7 +106,7 @@ TEST(Report, HasChartsOfEverySuite) {
   add_charts(validation, results);
   const auto& chart = std::get<study::ScatterChart>(results.table("groups")->charts.at(0));
   EXPECT_EQ(chart.title, "Title: predicted over measured, us");
-  EXPECT_EQ(chart.caption, "Question?");
+  EXPECT_EQ(chart.caption, "Question? On the platform mi300x.");
 }
 
 TEST(Report, OfNothingIsEmpty) {

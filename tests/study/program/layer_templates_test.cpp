@@ -169,7 +169,7 @@ TEST_F(LayerFiles, FaultsOfValuesNameTheirOperation) {
            {"{name: x, tensor: 1, alike: a, gpus: 5}", "x: 5 is not possible: 1 to 4 is accepted"},
            {"{times: 4096, rows: [{times: 4096, rows: [{name: x, tensor: 1}]}]}", "more than 100000 tensors"},
            {"{name: x, tensor: 1, alike: a, gpus: 1}, {name: y, tensor: 1, alike: a, gpus: 2}",
-            "a_: are 1 GPUs and 2: one number is accepted"},
+            "a_: weights of this name are held alike by 1 GPUs and by 2: one number is accepted"},
            {"{name: x, tensor: 1, gradient: ot}",
             "ot: is no product whose gradients the layer's backward rows give; did you mean 'out'?"}}) {
     write_mine(

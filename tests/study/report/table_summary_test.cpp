@@ -15,7 +15,7 @@ namespace {
 std::vector<TableSummary> summaries_of(const std::string& text, const ResultTable& table) {
   sim::Config config = sim::Config::from_text(text, "summaries.yaml");
   sim::Section root = config.root();
-  std::vector<TableSummary> summaries = read_summaries(root, table.columns());
+  std::vector<TableSummary> summaries = read_summaries(root, table.columns(), {});
   config.finish();
   return summaries;
 }
