@@ -161,8 +161,7 @@ study::Chart means_chart(const Decisions& kind) {
   const std::size_t feature = alone ? 0 : 1;
   study::ScatterChart chart{.id = "means_" + alternatives.key,
                             .title = "The best by each means: " + alternatives.about};
-  chart.x = {
-      .label = std::string(alternatives.features[feature].about), .unit = alone ? "B" : "", .logarithmic = true};
+  chart.x = {.label = std::string(alternatives.features[feature].about), .unit = alone ? "B" : "", .logarithmic = true};
   chart.y = {
       .label = alone ? "time" : "speedup over one after the other", .unit = alone ? "us" : "", .logarithmic = alone};
   chart.joined = alone;
@@ -341,8 +340,8 @@ std::string rules_in_cpp(const Tuning& tuning, const models::PlatformSpec& platf
     text += fmt::format(
         "\n// {}\nenum class {} {{ {} }};\n// Fitted to {} cases: {}.\n// Beyond these sizes it answers as at their "
         "edge, a guess: {}_covers() is false there.\nconstexpr {} {}({}) {{\n{}",
-        alternatives.about, type, fmt::join(chosen, ", "), kind.all.size(), fmt::join(fitted, ", "),
-        alternatives.key, type, alternatives.key, fmt::join(parameters, ", "), derived_features(kind));
+        alternatives.about, type, fmt::join(chosen, ", "), kind.all.size(), fmt::join(fitted, ", "), alternatives.key,
+        type, alternatives.key, fmt::join(parameters, ", "), derived_features(kind));
     for (const Leaf& leaf : leaves) {
       const bool is_last = &leaf == &leaves.back();  // whose conditions follow from those before
       const std::string when = is_last ? "" : fmt::format("if ({}) ", fmt::join(leaf.conditions, " && "));

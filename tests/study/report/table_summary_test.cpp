@@ -51,6 +51,22 @@ constexpr auto by_maker = R"yaml(summaries:
     charts: [{id: speedups, title: Speedups, axis: speedup, bars: [speedup, of_y], where: maker != c}]
 )yaml";
 
+// The other figures of the row and the other rows are answered as if it were not there.
+TEST(TableSummaries, HaveTheReasonOfAFigureThatCannotBeComputedInItsPlace) {
+  constexpr auto by_class = R"yaml(summaries:
+  - key: by_class
+    by: [class]
+    columns:
+      - {key: least, of: speedup, fold: min}
+      - {key: share, of: speedup, per: ideal - 2, fold: mean}
+)yaml";
+  const ResultTable table = scenarios({{a, x, 1.6, 2.0}, {a, y, 1.5, 3.0}});
+  const NamedTable summary = tables_of(by_class, table).at(0);
+  EXPECT_EQ(summary.table.rows().at(0).at(1), Cell(1.6));
+  EXPECT_TRUE(std::holds_alternative<NoNumber>(summary.table.rows().at(0).at(2)));
+  EXPECT_EQ(summary.table.rows().at(1).at(2), Cell(1.5));
+}
+
 // Of a, class x has speedups of 1.6 and 1, mean 1.3, and class y 1.5: the mean over classes is 1.4, where that over
 // scenarios would be 4.1 / 3. The ideals are 2 and 1.5, 1.75 over classes, and the fraction is 0.4 / 0.75. Half the
 // gain of b, 1.1, is published to be 1.05; it lies between 1 / 1.2 and 1.2, and nothing of b is of class y.
