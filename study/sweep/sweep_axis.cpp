@@ -194,11 +194,21 @@ std::optional<sim::Dimension> dimension_of(const SweepAxis& axis) {
   return common;
 }
 
+void add_label_column(const std::string& key, std::vector<Column>& columns) {
+  if (std::ranges::count(columns, key, &Column::key) > 0) return;
+  std::string heading = key;
+  std::ranges::replace(heading, '_', ' ');
+  columns.push_back({key, std::move(heading), ""});
+}
+
 // Reads an axis with `cases`, which has a name of its own.
 SweepAxis read_cases(sim::Section& section) {
   SweepAxis axis;
   axis.name = section.name("name");
-  for (const sim::Section& entry : section.list("cases")) axis.values.push_back(read_case(entry));
+  for (const sim::Section& entry : section.list("cases")) {
+    axis.values.push_back(read_case(entry));
+    for (const auto& [key, label] : axis.values.back().labels) add_label_column(key, axis.label_columns);
+  }
   check_values(section, "cases", axis);
   if (axis.values.empty()) section.fault("cases", "at least one case is needed");
   return axis;
@@ -303,22 +313,9 @@ Cell SweepAxis::cell(const AxisValue& value) const {
   return to_digits(shown == nullptr ? number->base : number->base * (shown->divisor / shown->factor));
 }
 
-std::vector<Column> SweepAxis::label_columns() const {
-  std::vector<Column> columns;
-  for (const AxisValue& value : values) {
-    for (const auto& [key, label] : value.labels) {
-      if (std::ranges::count(columns, key, &Column::key) > 0) continue;
-      std::string heading = key;
-      std::ranges::replace(heading, '_', ' ');
-      columns.push_back({key, std::move(heading), ""});
-    }
-  }
-  return columns;
-}
-
 std::vector<Cell> SweepAxis::label_cells(const AxisValue& value) const {
   std::vector<Cell> cells;
-  for (const Column& column : label_columns()) {
+  for (const Column& column : label_columns) {
     const auto own = std::ranges::find(value.labels, column.key, &std::pair<std::string, std::string>::first);
     cells.push_back(own == value.labels.end() ? Cell() : Cell(own->second));
   }

@@ -86,6 +86,7 @@ struct SweepAxis {
   std::vector<AxisValue> values;  // empty: values are drawn from the interval
   std::optional<AxisRange> interval;
   std::optional<sim::Dimension> dimension;  // of all values, where all are numbers of one dimension
+  std::vector<Column> label_columns{};      // one for each key of the cases' labels
 
   AxisValue at(double u) const;  // 0 <= u < 1
   // Returns the index of the value with this label, or the number of values where none has it.
@@ -100,7 +101,6 @@ struct SweepAxis {
   // "fabric.link_rate" [GB/s]), else as text.
   Column column() const;
   Cell cell(const AxisValue& value) const;
-  std::vector<Column> label_columns() const;
   std::vector<Cell> label_cells(const AxisValue& value) const;
   // `scales` returns whether values are factors on what the platform has today. `told` is the name of a value in texts:
   // "0.5 x today".

@@ -426,7 +426,7 @@ std::vector<Column> SweepStudy::columns() const {
   for (const SweepAxis& axis : points.axes()) {
     if (!is_column(axis)) continue;
     all.push_back(axis.column());
-    std::ranges::copy(axis.label_columns(), std::back_inserter(all));
+    std::ranges::copy(axis.label_columns, std::back_inserter(all));
   }
   all.insert(all.end(), quantities.begin(), quantities.end());
   return all;

@@ -101,8 +101,9 @@ attention: linear
   question = changed(std::move(question), "--phase decode --batch 8 --half both");
   EXPECT_EQ(memory_of(question, templates).cache, sim::Bytes(2.0 * 8 * 16 * 128 * 128 * 2));
   EXPECT_EQ(memory_of(changed(question, "--context 4096"), templates).cache, memory_of(question, templates).cache);
-  // In rows of 4096 weights of four bytes: three tensors of the feed-forward half, 14336 rows over two GPUs, then `out`
-  // and both halves of `qkv`, each of which fills a bucket; the last has the norm, too. All four GPUs hold 32 weights.
+  // Sizes are rows of 4096 weights of four bytes. The three tensors of the feed-forward half have 14336 rows over two
+  // GPUs, and `out` and both halves of `qkv` follow. Each tensor fills a bucket, and the last bucket has the norm, too.
+  // All four GPUs hold 32 weights.
   std::string reduced;
   question = changed(std::move(question), "--phase train --tokens 64 --dp 2 --context 0");
   for (const StepBlock& block : step_blocks(question, 1, machine)) {
