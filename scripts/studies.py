@@ -16,6 +16,7 @@ from pictures import SCALE, WIDTH, picture
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 PAGES = ROOT / "docs" / "studies"
 MOST_ROWS = 16  # in each table of a page
+LONGEST = 32  # rows of a summary that a page shows the first of
 
 
 def written(value):
@@ -70,8 +71,8 @@ What was varied, and what is known of it today:
 """
     if "best" in answer:
         rows, columns = answer["best"], ["case", "objective", "value", "unit", "choice"]
-    else:  # a study without objectives shows the first of its summaries, which follow the points
-        rows = answer[next(key for key in list(answer)[list(answer).index("results") + 1:])]
+    else:  # a study without objectives shows the first short one of its summaries, which follow the points
+        rows = next(answer[key] for key in list(answer)[list(answer).index("results") + 1:] if len(answer[key]) <= LONGEST)
         columns = list(rows[0])
     command = f"c3sim sweep configs/studies/{name}.yaml --out out/{name}"
     return f"""<!-- made by scripts/studies.py -->

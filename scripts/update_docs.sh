@@ -205,9 +205,9 @@ tuner() {
 
 # This table shows the best schedule of each GEMM of FiCCO.
 ficco() {
-  local study=configs/experiments/ficco.yaml
-  printf '```\n$ c3sim run %s\n%s\n...\n```\n' "$study" \
-    "$($c3sim run $study | awk -v RS= '/^The best schedule/ { print $0 }')"
+  local study=configs/studies/ficco.yaml
+  printf '```\n$ c3sim sweep %s\n%s\n...\n```\n' "$study" \
+    "$($c3sim sweep $study | awk -v RS= '/^The best schedule/ { print $0 }')"
 }
 
 # A step of a model, its all-reduces by kernels and by engines.

@@ -12,7 +12,6 @@
 #include "sim/config/csv_file.h"
 #include "sim/config/expression.h"
 #include "sim/config/nearest_name.h"
-#include "study/c3/paper_study.h"
 #include "study/experiment/experiment_reader.h"
 #include "study/report/table_of.h"
 #include "study/serve/serve.h"
@@ -91,11 +90,11 @@ std::vector<Claim> predict_claims(std::vector<Claim> claims, std::span<const std
 }
 
 void add_intervals(std::vector<Claim>& claims, std::span<const std::string> papers, const ClaimBook& book,
-                   const study::Ensemble& ensemble, const std::filesystem::path& experiments,
-                   std::span<const Case> cases, int jobs) {
+                   const study::Platform& platform, const study::Ensemble& ensemble,
+                   const std::filesystem::path& experiments, std::span<const Case> cases, int jobs) {
   const std::vector<ClaimValues> drawn = ensemble.ask_each(
       [&](study::Testbed& member) {
-        return book.predict(papers, {member, experiments, cases, true});
+        return book.predict(papers, {member, platform, experiments, cases, true});
       },
       jobs);
   for (Claim& claim : claims) {
@@ -148,28 +147,22 @@ TrialStudy read_trials(const std::string& name, std::string_view trial, sim::Sec
   return study;
 }
 
-// Returns the tables of an experiment, or of the study of a paper that it holds.
-Tables tables_of_run(const std::string& experiment, const ClaimInputs& inputs) {
-  sim::Config config = study::experiment_config(inputs.experiments / experiment);
-  study::set_parameters(config, {});
-  study::read_machine(config);
-  study::resolve_parameters(config, inputs.testbed.platform());
-  const study::PaperStudy paper = study::read_paper_study(config.root(), inputs.testbed);
-  config.finish();
-  return paper.run(inputs.testbed, false, {}, 1).tables;
-}
-
-// Returns the table of the points of a study, which do not change the machine, and those of its summaries.
+// Returns the table of the points of a study and those of its summaries.
 Tables tables_of_sweep(const std::string& name_of_study, const ClaimInputs& inputs) {
   constexpr std::uint64_t most_points = 10'000;
-  sim::Config config = sim::Config::from_file(inputs.experiments.parent_path() / "studies" / name_of_study);
-  config.root().text("platform", "");  // that of the suite is asked
-  study::Platforms machine(inputs.testbed.platform());
-  const study::SweepStudy study = study::read_sweep_study(config.root(), machine, {}, most_points);
+  const std::filesystem::path file = inputs.experiments.parent_path() / "studies" / name_of_study;
+  sim::Config config = sim::Config::from_file(file);
+  sim::Section root = config.root();
+  root.text("platform", "");  // that of the suite is asked
+  std::optional<sim::Config> experiment;
+  if (root.has("experiment")) experiment = study::experiment_config(file.parent_path() / root.text("experiment"));
+  study::Platforms platforms(inputs.platform);
+  const study::SweepStudy study = study::read_sweep_study(root, platforms, std::move(experiment), most_points);
   config.finish();
-  study::MachineCache machines(machine, inputs.testbed);
+  study::MachineCache machines(platforms, inputs.testbed);
   study::ResultTable points(study.columns());
   for (std::uint64_t index = 0; index < study.points.size(); ++index) {
+    if (inputs.drawn && study::changes_machine(study.points.point(index))) continue;
     study::PointAnswer answer = study::answer_point(study, machines, index);
     if (answer.fault.empty()) points.add_row(std::move(answer.cells));
   }
@@ -283,16 +276,15 @@ Tables tables_of_cases(std::span<const Case> cases) {
 }
 
 ClaimStudy read_study(const std::string& name, sim::Section section) {
-  const std::string run = section.text("run", "");
   const std::string sweep = section.text("sweep", "");
   const std::string serve = section.text("serve", "");
   std::vector<sim::Choice<std::string_view>> kinds;
   for (const std::string_view kind : calibrate::trial_kinds()) kinds.emplace_back(kind, kind);
   const std::string_view trial =
       section.has("trial") ? section.choice<std::string_view>("trial", kinds) : std::string_view();
-  const std::array<std::string_view, 4> of{run, sweep, serve, trial};
+  const std::array<std::string_view, 3> of{sweep, serve, trial};
   if (std::ranges::count_if(of, [](std::string_view one) { return !one.empty(); }) != 1) {
-    section.fault("run", "a study has one of run, sweep, serve and trial");
+    section.fault("sweep", "a study has one of sweep, serve and trial");
   }
   const std::vector<std::string> cases = serve.empty() ? std::vector<std::string>() : section.texts("cases");
   if (!trial.empty()) {
@@ -301,7 +293,6 @@ ClaimStudy read_study(const std::string& name, sim::Section section) {
     };
   }
   if (!sweep.empty()) return [sweep](const ClaimInputs& inputs) { return tables_of_sweep(sweep, inputs); };
-  if (!run.empty()) return [run](const ClaimInputs& inputs) { return tables_of_run(run, inputs); };
   return [serve, cases](const ClaimInputs& inputs) -> Tables {
     if (inputs.drawn) return {};
     return {{"results", "", table_of_serving(serve, cases, inputs)}};

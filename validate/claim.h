@@ -24,13 +24,15 @@ namespace c3sim::validate {
 // A ClaimBook holds how claims of papers are predicted, as data: each claim is a figure of a table that a study gives.
 // See validate/claims.yaml.
 
-// ClaimInputs hold a machine, the folder of experiments, next to which `studies` and `serve` lie, and predicted cases
-// of the suite.
+// ClaimInputs hold a machine of a platform, the folder of experiments, next to which `studies` and `serve` lie, and
+// predicted cases of the suite.
 struct ClaimInputs {
   study::Testbed& testbed;
+  const study::Platform& platform;
   std::filesystem::path experiments;
   std::span<const Case> cases;
-  bool drawn = false;  // a machine of an ensemble: studies of serving are left out, since they take seconds
+  // A machine of an ensemble leaves out studies of serving, since they take seconds, and points on other machines.
+  bool drawn = false;
 };
 
 // A ClaimStudy returns tables, which it computes with simulations or from the cases.
@@ -91,8 +93,8 @@ std::vector<Claim> predict_claims(std::vector<Claim> claims, std::span<const std
 // Fills in the interval of each predicted value over the machines of the ensemble. Claims that follow only from cases,
 // which are not drawn, get no interval, and neither do claims of studies that take seconds.
 void add_intervals(std::vector<Claim>& claims, std::span<const std::string> papers, const ClaimBook& book,
-                   const study::Ensemble& ensemble, const std::filesystem::path& experiments,
-                   std::span<const Case> cases, int jobs);
+                   const study::Platform& platform, const study::Ensemble& ensemble,
+                   const std::filesystem::path& experiments, std::span<const Case> cases, int jobs);
 
 // A Deviation is a known gap of claims or of a group of cases, which exists while the group's `error` exceeds `above`.
 struct Deviation {

@@ -114,15 +114,17 @@ void add_claims(Validation& validation, const Library& library, std::vector<Suit
         std::vector<Case> own;
         std::ranges::copy_if(validation.cases, std::back_inserter(own),
                              [&](const Case& one) { return one.suite == suites[i].name; });
-        study::Testbed testbed(library.platforms({suites[i].platform, {}, options.changes}).spec);
-        found[i] = predict_claims(all, suites[i].claims, book, {testbed, library.experiments, own});
+        const study::Platform platform = library.platforms({suites[i].platform, {}, options.changes});
+        study::Testbed testbed(platform.spec);
+        found[i] = predict_claims(all, suites[i].claims, book, {testbed, platform, library.experiments, own});
       },
       {}, options.jobs);
   for (std::size_t i = 0; i < suites.size(); ++i) {
     if (options.uncertainty) {
       const study::Platform platform = library.platforms({suites[i].platform, {}, options.changes});
       const study::Ensemble ensemble(platform, *options.uncertainty, options.jobs);
-      add_intervals(found[i], suites[i].claims, book, ensemble, library.experiments, validation.cases, options.jobs);
+      add_intervals(found[i], suites[i].claims, book, platform, ensemble, library.experiments, validation.cases,
+                    options.jobs);
     }
     std::ranges::move(found[i], std::back_inserter(validation.claims));
   }

@@ -30,7 +30,14 @@ constexpr std::array kinds_of_files{KindOfFile{"ask", "a study", "c3sim sweep"},
                                                "an earlier study of pairs, which are cases of an axis now as in "
                                                "configs/studies/conccl.yaml",
                                                "c3sim sweep"},
-                                    KindOfFile{"sublayers", "an experiment", "c3sim run"},
+                                    KindOfFile{"sublayers",
+                                               "an earlier study of sub-layers, which are points now as in "
+                                               "configs/studies/t3.yaml",
+                                               "c3sim sweep"},
+                                    KindOfFile{"schedules",
+                                               "an earlier study of schedules, which are points now as in "
+                                               "configs/studies/ficco.yaml",
+                                               "c3sim sweep"},
                                     KindOfFile{"axes", "a study", "c3sim sweep"},
                                     KindOfFile{"collectives", "a list of what to tune", "c3sim tune"},
                                     KindOfFile{"fabric", "a platform", "--platform"},

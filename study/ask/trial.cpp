@@ -289,13 +289,11 @@ void add_gemm(Figures& figures, const GemmTrial& trial, const models::PlatformSp
 // Plays the run once more with its memory metered. What the GEMM asks of the L2s follows from its plan; the meter
 // counts what passes on from there, and what the Infinity Cache serves of that. Adds nothing for a GEMM that follows
 // other operations, since counters would cover all of them.
-void add_traffic(Figures& figures, const Testbed& testbed, const GemmTrial& trial) {
+void add_traffic(Figures& figures, Testbed& testbed, const GemmTrial& trial) {
   const Schedule schedule = schedule_of_gemm(trial, testbed);
   if (schedule.size() > 1) return;
-  models::PlatformSpec platform = testbed.platform();
-  platform.gpu.memory.metered = true;
-  Testbed metered(platform);
-  const models::MovedBytes moved = metered.run(schedule, between_of(trial)).moved.value();
+  const models::PlatformSpec& platform = testbed.platform();
+  const models::MovedBytes moved = testbed.metered().run(schedule, between_of(trial)).moved.value();
   const models::GpuSpec& gpu = platform.gpu;
   const models::GemmPlan plan =
       models::plan_gemm(gpu, trial.shape, trial.cus ? first_cus(platform, *trial.cus) : models::CuMask{});

@@ -58,6 +58,11 @@ sim::Time end_of(const Schedule& schedule, const Timeline& timeline, bool by_fra
   return std::ranges::max(on_queues(schedule, timeline, platform), {}, &Span::end).end;
 }
 
+// Returns the machine that the experiment runs on: one that counts bytes if the file asks for them.
+Testbed& machine_for(const Experiment& experiment, Testbed& testbed) {
+  return experiment.measures(Measured::bytes) ? testbed.metered() : testbed;
+}
+
 Ran run(Testbed& testbed, const Experiment& experiment) {
   Ran ran;
   ran.schedule = experiment.graph.schedule();
@@ -140,6 +145,45 @@ ResultTable instance_table() {
                       {"slowdown", "slowdown", "", 3}});
 }
 
+// Returns what GPU 0 moves, by level.
+std::vector<std::pair<Column, double>> moved_in(const Timeline& timeline) {
+  constexpr double mega = 1e6;
+  const models::MovedBytes& moved = timeline.moved.value();
+  return {{{"l2_MB", "L2", "MB"}, moved.l2 / mega},
+          {{"hbm_read_MB", "HBM, read", "MB"}, moved.hbm_reads / mega},
+          {{"hbm_written_MB", "HBM, written", "MB"}, moved.hbm_writes / mega},
+          {{"updated_MB", "added near memory", "MB"}, moved.updates / mega},
+          {{"links_MB", "links", "MB"}, moved.links / mega}};
+}
+
+ResultTable table_of_bytes(const Timeline& timeline) {
+  std::vector<Column> columns;
+  std::vector<Cell> row;
+  for (const auto& [column, bytes] : moved_in(timeline)) {
+    columns.push_back(column);
+    row.emplace_back(bytes);
+  }
+  ResultTable table(std::move(columns));
+  table.add_row(std::move(row));
+  return table;
+}
+
+// Returns the times alone, on their queues, of the operations that are asked for by their places. Packets have none, as
+// they wait for others.
+template <class IsAsked>
+std::vector<std::optional<sim::Time>> times_alone(Testbed& testbed, const Schedule& schedule, const IsAsked& is_asked) {
+  const std::vector<bool> is_queued = queued(schedule);
+  const Between between =
+      std::ranges::any_of(schedule, uses_links, &Operation::work) ? Between::communication : Between::nothing;
+  std::vector<std::optional<sim::Time>> times;
+  for (std::size_t i = 0; i < schedule.size(); ++i) {
+    std::optional<sim::Time>& time = times.emplace_back();
+    if (!is_asked(i) || waits_for_others(schedule[i].work)) continue;
+    time = alone_on_queue(testbed, schedule[i], is_queued[i], between);
+  }
+  return times;
+}
+
 ResultTable table_of_overlap(const std::string& name, const Ran& ran) {
   ResultTable table({{"experiment", "experiment", ""},
                      {"makespan_us", "makespan", "us"},
@@ -210,25 +254,24 @@ Results describe_experiment(const Testbed& testbed, const Experiment& experiment
   return results;
 }
 
-Results run_experiment(Testbed& testbed, const Experiment& experiment) {
+Results run_experiment(Testbed& asked, const Experiment& experiment) {
+  Testbed& testbed = machine_for(experiment, asked);
   const Ran ran = run(testbed, experiment);
   const std::vector<bool> is_queued = queued(ran.schedule);
+  const std::vector<std::optional<sim::Time>> alone =
+      times_alone(testbed, ran.schedule, [](std::size_t) { return true; });
   ResultTable instances = instance_table();
   std::vector<Together> operations;
   std::vector<Together> streams;
   bool kernels_wait = false;
-  const Between between =
-      std::ranges::any_of(ran.schedule, uses_links, &Operation::work) ? Between::communication : Between::nothing;
   for (std::size_t i = 0; i < ran.schedule.size(); ++i) {
     const Operation& operation = ran.schedule[i];
     const Span& span = ran.timeline.operations[i];
-    std::optional<sim::Time> alone;
-    if (!waits_for_others(operation.work)) alone = alone_on_queue(testbed, operation, is_queued[i], between);
     const sim::Time time = ran.on_queue[i].end - ran.on_queue[i].start;
     instances.add_row({operation.name, operation.stream, to_string(operation.work), cell_of(span.start),
-                       cell_of(span.end), cell_of(time), cell_of(alone), cell_of(ratio(time, alone))});
-    named(operations, experiment.graph.nodes()[i].listed).add(span, ran.on_queue[i], alone);
-    named(streams, operation.stream).add(span, ran.on_queue[i], alone);
+                       cell_of(span.end), cell_of(time), cell_of(alone[i]), cell_of(ratio(time, alone[i]))});
+    named(operations, experiment.graph.nodes()[i].listed).add(span, ran.on_queue[i], alone[i]);
+    named(streams, operation.stream).add(span, ran.on_queue[i], alone[i]);
     kernels_wait = kernels_wait || (is_queued[i] && is_kernel(operation.work));
   }
 
@@ -245,6 +288,9 @@ Results run_experiment(Testbed& testbed, const Experiment& experiment) {
   each.in_text = !several || ran.schedule.size() <= most_rows_in_text;
   results.tables.push_back(std::move(each));
   results.tables.push_back({"overlap", "Makespan", table_of_overlap(experiment.name, ran)});
+  if (experiment.measures(Measured::bytes)) {
+    results.tables.push_back({"bytes", "Bytes that GPU 0 moves, by level", table_of_bytes(ran.timeline)});
+  }
   if (several)
     results.tables.push_back({"operations", "Operations of the file", table_of_operations(operations), true, {}, true});
   if (streams.size() > 1)
@@ -252,17 +298,32 @@ Results run_experiment(Testbed& testbed, const Experiment& experiment) {
   return results;
 }
 
-Results measured(Testbed& testbed, const Experiment& experiment) {
+Results measured(Testbed& asked, const Experiment& experiment) {
+  Testbed& testbed = machine_for(experiment, asked);
   const Ran ran = run(testbed, experiment);
+  const bool tells_alone = experiment.measures(Measured::alone);
+  const auto is_pair = [&](const std::string& name) {
+    return std::ranges::count(experiment.pairs, name, &DependentPair::listed);
+  };
+  const auto is_asked = [&](std::size_t place) {
+    return tells_alone && is_pair(experiment.graph.nodes()[place].listed) == 0;
+  };
+  const std::vector<std::optional<sim::Time>> alone = times_alone(testbed, ran.schedule, is_asked);
   std::vector<Together> operations;
   for (std::size_t i = 0; i < ran.schedule.size(); ++i) {
-    named(operations, experiment.graph.nodes()[i].listed).add(ran.timeline.operations[i], ran.on_queue[i], {});
+    named(operations, experiment.graph.nodes()[i].listed).add(ran.timeline.operations[i], ran.on_queue[i], alone[i]);
   }
   std::map<std::string, Cell> others{{"serial_us", cell_of(ran.serial)}, {"speedup", ran.speedup()}};
   for (const Together& one : operations) {
     others[one.name + ".start_us"] = cell_of(one.start);
     others[one.name + ".end_us"] = cell_of(one.end);
     others[one.name + ".time_us"] = cell_of(one.time);
+    if (tells_alone && is_pair(one.name) == 0) others[one.name + ".alone_us"] = cell_of(one.alone);
+  }
+  for (const DependentPair& pair : experiment.pairs) {
+    if (!tells_alone) break;
+    others[pair.listed + ".gemm_us"] = cell_of(testbed.alone_by_turns(pair.gemm));
+    others[pair.listed + ".collective_us"] = cell_of(testbed.run(pair.collective).makespan());
   }
   std::vector<Column> columns;
   std::vector<Cell> cells;
@@ -273,6 +334,12 @@ Results measured(Testbed& testbed, const Experiment& experiment) {
   };
   add("makespan_us", cell_of(ran.makespan));
   for (const auto& [name, cell] : others) add(name, cell);
+  if (experiment.measures(Measured::bytes)) {
+    for (const auto& [column, bytes] : moved_in(ran.timeline)) {
+      columns.push_back(column);
+      cells.emplace_back(bytes);
+    }
+  }
   ResultTable table(std::move(columns));
   table.add_row(std::move(cells));
   return {testbed.platform().name, {{"results", "", std::move(table)}}, testbed.warnings(), {}};

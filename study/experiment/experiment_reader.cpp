@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <numeric>
 #include <utility>
 
+#include "models/kernels/gemm_plan.h"
 #include "sim/config/config_error.h"
 #include "sim/config/expression.h"
 #include "sim/config/files_read.h"
@@ -107,6 +109,20 @@ models::ElementwiseSpec read_kernel(sim::Section section, const models::Platform
   return kernel;
 }
 
+// Pieces may be told by how many tiles of the product each has: their number is then a power of two.
+models::FusedSpec read_fused(sim::Section section, const models::PlatformSpec& platform) {
+  auto fused = told<models::FusedSpec>(section, platform);
+  if (!section.has("tiles")) return fused;
+  constexpr std::int64_t most_tiles = 1 << 20;
+  const auto tiles = static_cast<std::uint64_t>(section.integer("tiles", 1, most_tiles));
+  if (section.has("pieces"))
+    section.fault("tiles", "says how many pieces there are, as 'pieces' does: one is accepted");
+  if (!section.is_sound("gemm") || !section.is_sound("tiles")) return fused;
+  const auto of_shard = models::plan_gemm(platform.gpu, fused.gemm).pieces() / fused.gpus_of(platform.gpus);
+  fused.pieces = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(of_shard) / tiles));
+  return fused;
+}
+
 Work read_work(sim::Section& operation, const models::PlatformSpec& platform) {
   const auto kinds = std::ranges::count_if(
       kinds_of_work(), [&](const char* key) { return operation.has(key); }, &KindOfWork::key);
@@ -124,7 +140,7 @@ Work read_work(sim::Section& operation, const models::PlatformSpec& platform) {
     return told(section("remote"), platform,
                 models::RemoteKernelSpec{.peers = {}, .bytes = {}, .workgroups = platform.gpu.cus()});
   }
-  if (operation.has("fused")) return told<models::FusedSpec>(section("fused"), platform);
+  if (operation.has("fused")) return read_fused(section("fused"), platform);
   if (operation.has("delay")) return DelaySpec{operation.time("delay", pause_lengths)};
   if (operation.has("host")) return HostWorkSpec{operation.time("host", pause_lengths)};
   if (operation.has("attention")) return read_attention(section("attention"), platform);
@@ -341,6 +357,9 @@ class ExperimentReader {
     sim::Section root = config_.root();
     experiment_.name = root.name("name");
     experiment_.by_framework = root.has("launch");
+    if (root.has("measure")) {
+      experiment_.measured = root.choices<Measured>("measure", sim::choices_of<Measured>());
+    }
     collect_names(root);
     if (listed_.empty() && root.is_sound("operations"))
       root.fault("operations", "an experiment has at least one operation");
@@ -352,6 +371,9 @@ class ExperimentReader {
     repeat(layers, [&] {
       if (count_one(root)) read_list(root);
     });
+    if (experiment_.graph.size() == 0 && root.is_sound("operations") && !listed_.empty()) {
+      root.fault("operations", "all are repeated no times: an experiment has at least one operation");
+    }
     config_.finish();
     for (sim::Fault& fault : experiment_.graph.resolve()) {
       listed_.at(fault.where).section.fault(fault.path, std::move(fault.what));
@@ -385,7 +407,7 @@ class ExperimentReader {
     std::vector<Axis> axes;
     if (!section.has("repeat")) return axes;
     if (!section.holds_section("repeat")) {
-      return {{"repetition", count_to(section.integer("repeat", 1, most_repetitions))}};
+      return {{"repetition", count_to(section.integer("repeat", 0, most_repetitions))}};
     }
     sim::Section indices = section.section("repeat");
     for (const std::string& name : indices.keys()) {
@@ -393,7 +415,7 @@ class ExperimentReader {
         const std::vector<int> values = indices.integers(name, 0, most_repetitions);
         axes.emplace_back(name, std::vector<std::int64_t>(values.begin(), values.end()));
       } else {
-        axes.emplace_back(name, count_to(indices.integer(name, 1, most_repetitions)));
+        axes.emplace_back(name, count_to(indices.integer(name, 0, most_repetitions)));
       }
       if (config_.variables().has(name) || sim::is_reserved(name)) {
         indices.fault(name,
@@ -402,6 +424,17 @@ class ExperimentReader {
       }
     }
     return axes;
+  }
+
+  // Returns whether there are no repetitions. The operation is read once all the same, so that its faults are told.
+  static bool repeats_never(std::vector<Axis>& axes) {
+    bool never = false;
+    for (auto& [name, values] : axes) {
+      if (!values.empty()) continue;
+      never = true;
+      values = {0};
+    }
+    return never;
   }
 
   // Calls `body` for every combination of the indices' values, the first index changing slowest.
@@ -427,10 +460,12 @@ class ExperimentReader {
 
   void read_list(sim::Section& list_of) {
     for (sim::Section& item : list_of.list("operations")) {
-      const std::vector<Axis> axes = read_repeat(item);
+      std::vector<Axis> axes = read_repeat(item);
+      const bool is_outer_left_out = std::exchange(is_left_out_, is_left_out_ || repeats_never(axes));
       repeat(axes, [&] {
         if (count_one(item)) item.has("operations") ? read_list(item) : read_operation(item);
       });
+      is_left_out_ = is_outer_left_out;
     }
   }
 
@@ -524,6 +559,7 @@ class ExperimentReader {
     operation.stream = std::move(stream);
     const Work work = operation.work;
     node.piece = read_pieces(section);
+    if (is_left_out_) return;
     node.gpus = gpus_of(operation, platform_);
     // What follows from a wrong value is not reported as a further fault.
     if (!section.is_sound(kind_of(work).key)) return;
@@ -553,6 +589,7 @@ class ExperimentReader {
     for (const KindOfWork& other : kinds_of_work()) {
       if (section.has(other.key)) section.fault(other.key, "'dependent' is this operation's work already");
     }
+    if (is_left_out_) return;
     std::string reason = why_impossible(schedule, shape.value, platform_);
     if (reason.empty()) reason = testbed_.why_impossible(Work(shape.value));
     if (!reason.empty()) return asked.fault("gemm", std::move(reason));
@@ -562,6 +599,10 @@ class ExperimentReader {
     node.whole = experiment_.wholes.size();
     // The uncut pair runs one after the other, with its collective by RCCL.
     experiment_.wholes.push_back(operations_of({.collective = schedule.collective}, shape.value, platform_));
+    if (schedule.collective != DependentSchedule::Collective::none &&
+        std::ranges::count(experiment_.pairs, node.listed, &DependentPair::listed) == 0) {
+      experiment_.pairs.push_back({node.listed, shape.value, collective_of(schedule, shape.value, platform_)});
+    }
     std::size_t place = 0;
     for (Operation& operation : operations_of(schedule, shape.value, platform_)) {
       if (place > 0 && !count_one(section)) return;
@@ -586,6 +627,7 @@ class ExperimentReader {
   };
   std::map<std::string, Listed> listed_;  // operations of the file by name
   std::size_t counted_ = 0;               // repetitions of operations and of lists
+  bool is_left_out_ = false;              // what is being read is repeated no times
 };
 
 }  // namespace

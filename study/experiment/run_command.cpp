@@ -1,7 +1,6 @@
 #include "sim/config/config.h"
 #include "study/ask/command.h"
 #include "study/ask/uncertainty.h"
-#include "study/c3/paper_study.h"
 #include "study/experiment/experiment_reader.h"
 
 namespace c3sim::study {
@@ -22,32 +21,12 @@ constexpr auto run_examples =
     "The speedup is over the same operations uncut, one after another on one stream, with collectives by RCCL.\n"
     "With --out, the folder also gets the experiment; its page opens with the streams over time.";
 
-constexpr auto fraction = "fraction_of_ideal";
-
-Results answer_paper_study(const Request& request, sim::Config& config, Testbed& testbed, const Platform& platform,
-                           int jobs) {
-  resolve_parameters(config, platform.spec);
-  const PaperStudy study = read_paper_study(config.root(), testbed);
-  config.finish();
-  if (request.says("check")) {
-    return {.platform = platform.spec.name, .notes = {study.size + " would run; nothing has."}};
-  }
-  Results answer = study.run(testbed, true, request.progress(), jobs);
-  const auto again = [&study](Testbed& other) { return study.run(other, false, {}, 1); };
-  if (const std::string& quantity = request.text("sensitivity"); !quantity.empty()) {
-    answer.tables.push_back(sensitivity_of(quantity, platform, again, request.progress()));
-  }
-  return answer;
-}
-
-// Varies an experiment that lists operations: its makespan, unless another quantity is named.
 NamedTable sensitivity_of_run(const Request& request, const sim::Config& config, const Platform& platform) {
-  const std::string& asked = request.text("sensitivity");
   const auto again = [config](Testbed& testbed) {
     sim::Config unread = config;
     return measured(testbed, read_experiment(unread, testbed));
   };
-  return sensitivity_of(asked == fraction ? "makespan_us" : asked, platform, again, request.progress());
+  return sensitivity_of(request.text("sensitivity"), platform, again, request.progress());
 }
 
 Results answer_experiment_file(const Request& request, sim::Config& config, Testbed& testbed,
@@ -70,7 +49,6 @@ Results answer_run(Request& request) {
   const std::filesystem::path named = request.text("file");
   request.reads(named);
   request.check_output_folder(arguments, "--out", request.out_folder(), {"experiment.yaml"});
-  const int jobs = request.jobs(arguments);
   arguments.check();
   sim::Config config = experiment_config(named);
   refuse_file_of_another(config, "run");
@@ -80,8 +58,7 @@ Results answer_run(Request& request) {
   const Platform platform = request.platform(arguments, machine.platform, machine.beside(), machine.settings);
   arguments.check();
   Testbed testbed(platform.spec);
-  Results results = holds_paper_study(config.root()) ? answer_paper_study(request, config, testbed, platform, jobs)
-                                                     : answer_experiment_file(request, config, testbed, platform);
+  Results results = answer_experiment_file(request, config, testbed, platform);
   for (std::string& sentence : overridden(request.texts("param"), "--param")) {
     results.warnings.push_back(std::move(sentence));
   }
@@ -92,17 +69,15 @@ Results answer_run(Request& request) {
 }  // namespace
 
 Command run_command() {
-  return {
-      "run", "Run an experiment file: operations on streams", run_examples,
-      std::vector<Option>{{"file", "FILE", "Experiment, in YAML", Said::in_place, true}} + run_options() +
-          gemm_options() + c3_options() +
-          std::vector<Option>{
-              {"param", "NAME=VALUE",
-               "Give a parameter of the experiment another value: --param tokens=16384 (may be given again)",
-               Said::again},
-              {"check", "", "Read and resolve the experiment, print what would run, and run nothing", Said::alone}} +
-          jobs_option(),
-      answer_run};
+  return {"run", "Run an experiment file: operations on streams", run_examples,
+          std::vector<Option>{{"file", "FILE", "Experiment, in YAML", Said::in_place, true}} + run_options() +
+              gemm_options() + without_option() + sensitivity_option("makespan_us") +
+              std::vector<Option>{
+                  {"param", "NAME=VALUE",
+                   "Give a parameter of the experiment another value: --param tokens=16384 (may be given again)",
+                   Said::again},
+                  {"check", "", "Read and resolve the experiment, print what would run, and run nothing", Said::alone}},
+          answer_run};
 }
 
 }  // namespace c3sim::study

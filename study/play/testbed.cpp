@@ -241,6 +241,16 @@ Testbed& Testbed::from_rest() {
   return *from_rest_;
 }
 
+Testbed& Testbed::metered() {
+  if (platform_.gpu.memory.metered) return *this;
+  if (!metered_) {
+    models::PlatformSpec platform = platform_;
+    platform.gpu.memory.metered = true;
+    metered_ = std::make_unique<Testbed>(std::move(platform), factor_);
+  }
+  return *metered_;
+}
+
 Testbed& Testbed::as_simulated() {
   if (!factor_) return *this;
   if (!as_simulated_) as_simulated_ = std::make_unique<Testbed>(platform_);

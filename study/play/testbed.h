@@ -115,6 +115,8 @@ class Testbed {
 
   // Returns a testbed of the same platform on which each run begins from rest.
   Testbed& from_rest();
+  // Returns a testbed of the same platform that counts the bytes its runs move (Timeline::moved).
+  Testbed& metered();
   // Returns a testbed of the same platform without factors.
   Testbed& as_simulated();
 
@@ -148,6 +150,7 @@ class Testbed {
   RunCache runs_;
   mutable std::optional<LayerTemplates> templates_;  // none: not yet read
   std::unique_ptr<Testbed> from_rest_;
+  std::unique_ptr<Testbed> metered_;
   std::unique_ptr<Testbed> as_simulated_;
   std::uint64_t unsettled_ = 0;              // number of instants
   std::multiset<ClockSearch> bad_searches_;  // one for each run whose clock did not settle

@@ -308,6 +308,23 @@ std::string why_impossible(const DependentSchedule& schedule, const GemmShape& s
                      platform.gpus, platform.gpus);
 }
 
+// The GEMM comes last where its operand is gathered, and first where its result is scattered.
+Schedule collective_of(const DependentSchedule& schedule, const GemmShape& shape,
+                       const models::PlatformSpec& platform) {
+  const DependentSchedule serial{.collective = schedule.collective, .backend = schedule.backend};
+  Schedule transfers = operations_of(serial, shape, platform);
+  if (schedule.collective == Collective::gather) {
+    transfers.pop_back();
+    return transfers;
+  }
+  transfers.erase(transfers.begin());
+  for (Operation& operation : transfers) {
+    std::erase(operation.after, 0u);
+    for (std::size_t& earlier : operation.after) --earlier;
+  }
+  return transfers;
+}
+
 Schedule operations_of(const DependentSchedule& schedule, const GemmShape& shape,
                        const models::PlatformSpec& platform) {
   return Plan(schedule, shape, platform).write();

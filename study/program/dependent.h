@@ -57,6 +57,10 @@ sim::Bytes scattered_bytes(const models::GemmShape& shape);
 std::string why_impossible(const DependentSchedule& schedule, const models::GemmShape& shape,
                            const models::PlatformSpec& platform);
 
+// Returns the operations of the schedule's collective by itself, as a whole and by the backend of the schedule.
+Schedule collective_of(const DependentSchedule& schedule, const models::GemmShape& shape,
+                       const models::PlatformSpec& platform);
+
 // Returns the operations of a possible schedule, on streams "compute", "communication", "reduction" and one per peer.
 // Pieces are whole tokens, or whole elements of k or m, and differ by at most one element; empty pieces are left out.
 Schedule operations_of(const DependentSchedule& schedule, const models::GemmShape& shape,

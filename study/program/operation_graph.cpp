@@ -105,6 +105,7 @@ std::vector<sim::Fault> OperationGraph::add_waits() {
     std::vector<std::size_t>& after = node.operation.after;
     after.insert(after.end(), node.inner.begin(), node.inner.end());
     for (const Wait& wait : waits_[place]) {
+      if (wait.on >= repetitions_.size() || repetitions_[wait.on].empty()) continue;  // it is repeated no times
       const std::vector<std::size_t> places = meant(node, wait);
       if (wait.range && places.size() > 1) {
         faults.push_back(

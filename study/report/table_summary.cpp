@@ -4,10 +4,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string_view>
 
+#include "sim/config/config_text.h"
 #include "sim/config/nearest_name.h"
 
 namespace c3sim::study {
@@ -27,7 +30,17 @@ void check_name(const std::string& name, std::span<const Column> columns, sim::S
   section.fault(key, fmt::format("'{}' is no column{}", name, sim::name_hint(name, columns, &Column::key)));
 }
 
-void read_column(sim::Section section, std::span<const Column> of, TableSummary& summary) {
+// Returns the columns that figures of the next column may name: those of the summarized table, then earlier ones.
+std::vector<Column> known_to(const TableSummary& summary, std::span<const Column> of) {
+  std::vector<Column> known(of.begin(), of.end());
+  if (of.empty()) return known;  // a fault elsewhere left no columns
+  known.insert(known.end(), summary.columns.begin() + static_cast<std::ptrdiff_t>(summary.words()),
+               summary.columns.end());
+  return known;
+}
+
+void read_column(sim::Section section, std::span<const Column> source, TableSummary& summary) {
+  const std::vector<Column> of = known_to(summary, source);
   Column& column = summary.columns.emplace_back();
   column.key = section.text("key");
   std::string heading = column.key;
@@ -43,6 +56,19 @@ void read_column(sim::Section section, std::span<const Column> of, TableSummary&
   if (figure.of_row != OfRow::no && section.has("by")) {
     figure.figure.by = section.text("by");
     check_name(figure.figure.by, of, section, "by");
+  }
+  if (section.has("nearest")) {
+    figure.nearest = section.texts("nearest");
+    for (const std::string& name : figure.nearest) check_name(name, of, section, "nearest");
+    figure.shows = section.text("shows");
+    check_name(figure.shows, of, section, "shows");
+    return;
+  }
+  if (section.has("word")) {
+    figure.word = section.text("word");
+    check_name(figure.word, of, section, "word");
+    figure.figure = {.place = section.path(), .where = read_conditions(section), .of = {section.text("least")}};
+    return check(figure.figure, of, section, "least");
   }
   if (figure.of_row != OfRow::no || !section.has("of")) return;
   figure.figure = read_table_figure(section);
@@ -173,7 +199,22 @@ Cell number_or_reason(const Number& number) {
   }
 }
 
+// Returns the word of the row in which the figure is least.
+Cell word_at_least(const ColumnFigure& column, const ResultTable& rows) {
+  const ResultTable met = rows_that_meet(column.figure, rows);
+  const std::vector<Cell>* least = nullptr;
+  double least_number = 0.0;
+  for (const std::vector<Cell>& row : met.rows()) {
+    const double number = number_of_row(column.figure.of.front(), column.figure.place, met.columns(), row);
+    if (least != nullptr && number >= least_number) continue;
+    least = &row;
+    least_number = number;
+  }
+  return least == nullptr ? Cell() : (*least)[place_of(met.columns(), column.word)];
+}
+
 Cell cell_of(const ColumnFigure& column, const Set& set) {
+  if (!column.word.empty()) return word_at_least(column, set.rows);
   TableFigure figure = column.of_row == ColumnFigure::OfRow::no ? column.figure : set.figure;
   if (!column.figure.by.empty()) figure.by = column.figure.by;
   const std::vector<double> numbers = figure.of.empty() ? std::vector<double>() : figure_of(figure, set.rows);
@@ -184,19 +225,73 @@ Cell cell_of(const ColumnFigure& column, const Set& set) {
   return column.words[static_cast<std::size_t>(std::ranges::count_if(column.bounds, is_above))];
 }
 
-std::vector<Cell> row_of(const TableSummary& summary, const Set& set) {
-  std::vector<Cell> row = set.words;
-  for (const ColumnFigure& column : summary.figures) {
-    row.push_back(number_or_reason([&] { return cell_of(column, set); }));
+// Returns the number in a column that all of a row's cells agree in, which may be a label; NaN where there is none.
+double number_in(const Set& set, const std::string& column) {
+  if (set.rows.rows().empty()) return std::nan("");
+  const Cell& cell = set.rows.rows().front()[place_of(set.rows.columns(), column)];
+  const sim::Parsed<double> label = sim::parse_number(word_of(cell));
+  return number_of(cell).value_or(label.error.empty() ? label.value : std::nan(""));
+}
+
+// Returns the sum of squared logarithms of the ratios of two rows' numbers; NaN where one has no such number.
+double distance(const ColumnFigure& column, const Set& one, const Set& other) {
+  double sum = 0.0;
+  for (const std::string& name : column.nearest) {
+    const double ratio = std::log(number_in(one, name) / number_in(other, name));
+    sum += ratio * ratio;
   }
-  if (set.rows.rows().empty()) return row;  // nothing is predicted that published figures would stand beside
+  return sum;
+}
+
+// Returns what the nearest other row shows.
+Cell cell_of_nearest(const ColumnFigure& column, const Set& own, const std::vector<Set>& sets) {
+  const Set* nearest = nullptr;
+  double least = std::numeric_limits<double>::infinity();
+  for (const Set& other : sets) {
+    const double away = distance(column, own, other);
+    if (&other == &own || !(away < least)) continue;
+    nearest = &other;
+    least = away;
+  }
+  return nearest == nullptr ? Cell() : nearest->rows.rows().front()[place_of(nearest->rows.columns(), column.shows)];
+}
+
+// Adds a cell of the summary to its rows, where later figures find it.
+void add_to_rows(Set& set, const Column& column, const Cell& cell) {
+  std::vector<Column> columns = set.rows.columns();
+  columns.push_back(column);
+  ResultTable longer(std::move(columns));
+  for (std::vector<Cell> row : set.rows.rows()) {
+    row.push_back(cell);
+    longer.add_row(std::move(row));
+  }
+  set.rows = std::move(longer);
+}
+
+std::vector<std::vector<Cell>> rows_of(const TableSummary& summary, std::vector<Set> sets) {
+  std::vector<std::vector<Cell>> rows;
+  for (const Set& set : sets) rows.push_back(set.words);
+  for (std::size_t c = 0; c < summary.figures.size(); ++c) {
+    const ColumnFigure& column = summary.figures[c];
+    for (std::size_t r = 0; r < sets.size(); ++r) {
+      rows[r].push_back(number_or_reason(
+          [&] { return column.nearest.empty() ? cell_of(column, sets[r]) : cell_of_nearest(column, sets[r], sets); }));
+    }
+    for (std::size_t r = 0; r < sets.size(); ++r) {
+      add_to_rows(sets[r], summary.columns[summary.words() + c], rows[r].back());
+    }
+  }
+  return rows;
+}
+
+// Sets what is published of a row, which is not empty.
+void add_published(const TableSummary& summary, std::vector<Cell>& row) {
   for (const TableSummary::PublishedFigure& figure : summary.published) {
     const auto has_word = [&row](const auto& word) { return word_of(row[word.first]) == word.second; };
     if (!std::ranges::all_of(figure.words, has_word)) continue;
     row[figure.column] = number_or_reason(
         [&]() -> Cell { return number_of_row(figure.value, summary.key + ".published", summary.columns, row); });
   }
-  return row;
 }
 
 BarChart chart_of(const TableSummary& summary, const TableSummary::Bars& bars, const ResultTable& table) {
@@ -258,8 +353,13 @@ std::vector<NamedTable> summarized(std::span<const TableSummary> summaries, cons
   for (const TableSummary& summary : summaries) {
     const auto of = summary.of.empty() ? tables.end() : std::ranges::find(tables, summary.of, &NamedTable::key);
     ResultTable table(summary.columns);
-    for (const Set& set : sets_of(summary, of == tables.end() ? results : of->table))
-      table.add_row(row_of(summary, set));
+    const std::vector<Set> sets = sets_of(summary, of == tables.end() ? results : of->table);
+    std::vector<std::vector<Cell>> rows = rows_of(summary, sets);
+    for (std::size_t r = 0; r < sets.size(); ++r) {
+      // Published figures stand beside predicted ones alone.
+      if (!sets[r].rows.rows().empty()) add_published(summary, rows[r]);
+      table.add_row(std::move(rows[r]));
+    }
     std::vector<Chart> charts;
     for (const TableSummary::Bars& bars : summary.charts) charts.emplace_back(chart_of(summary, bars, table));
     constexpr std::size_t longest_text = 1000;  // rows

@@ -11,13 +11,16 @@
 //     - {key: best, heading: at best, unit: "%", decimals: 0, of: 100 * speedup, fold: max}
 //     - {key: longer, of: gemm_us / collective_us, words: [no, as long, yes], bounds: [0.9, 1.1]}
 //     - {key: low, row: least, by: bytes}     # of the figure of the row itself the least, or the greatest, by size
+//     - {key: best, word: carrier, least: time_us}      # the word where this is least
+//     - {key: alike, nearest: [m, n], shows: best}      # that of the other row whose m and n differ least, as ratios
 //     - {key: published_speedup}       # without a figure: what `published`, or the row itself, says of it
 //   source: Where the published figures are from
 //   published: [{strategy: c3_sp, published_speedup: 1.2}]
 //   charts: [{id: speedups, title: Speedup by strategy, axis: mean speedup, bars: [speedup], levels: {serial: 1}}]
 //   in_text: false                     # for files, programs and pages only
 //
-// A published figure may be an expression of its row. A chart has bars of the columns that it names, for rows that meet
+// Figures and their conditions may name earlier columns of the row, too, and a published figure may be an expression of
+// its row. A chart has bars of the columns that it names, for rows that meet
 // its `where` if it has one, with a mark at the column `published_KEY`, or from there to `published_KEY_to`; it may
 // have `decimals` and a `caption`.
 #pragma once
@@ -43,8 +46,11 @@ struct TableSummary {
     std::vector<std::string> words{};   // the word of the value's place among the bounds is shown instead of the value
     std::vector<std::string> bounds{};  // expressions, ascending; one fewer than words
     enum class OfRow { no, least, greatest } of_row = OfRow::no;  // whether it is the row's figure, by that of `figure`
+    std::string word{};                  // column whose word is shown, of the row where `figure` is least
+    std::vector<std::string> nearest{};  // columns of numbers: the cell `shows` of the row nearest to this one in them
+    std::string shows{};
 
-    bool is_none() const { return figure.of.empty() && of_row == OfRow::no; }
+    bool is_none() const { return figure.of.empty() && of_row == OfRow::no && nearest.empty(); }
   };
   std::vector<ColumnFigure> figures{};
   struct Row {

@@ -27,11 +27,24 @@ namespace {
 constexpr std::size_t most_questions = 256;
 
 constexpr auto platform_word = "platform";
+constexpr auto without_word = "without";
 
 // Strips "platform.", which tells parameters such as "platform.gpus" from words of questions.
 std::string path_of(const std::string& name) {
   const std::string prefix = platform_word + std::string(".");
   return name.starts_with(prefix) ? name.substr(prefix.size()) : name;
+}
+
+// Returns the mechanisms that a point's machine lacks: "none", "sharing", all by which work at once slows itself down,
+// or names separated by commas. Throws sim::ConfigError.
+std::vector<models::Mechanism> mechanisms_in(std::string names) {
+  if (names == "none") return {};
+  if (names == "sharing") return {models::sharing_mechanisms.begin(), models::sharing_mechanisms.end()};
+  std::erase(names, ' ');
+  Arguments arguments;
+  std::vector<models::Mechanism> mechanisms = arguments.choice_list<models::Mechanism>(without_word, names);
+  arguments.check();
+  return mechanisms;
 }
 
 std::string whole_text(const std::filesystem::path& file) {
@@ -141,7 +154,8 @@ bool is_quantity(const ResultTable& table, std::size_t column) {
 }  // namespace
 
 bool is_of_platform(const Assignment& assignment) {
-  return assignment.name == platform_word || assignment.name.find('.') != std::string::npos;
+  return assignment.name == platform_word || assignment.name == without_word ||
+         assignment.name.find('.') != std::string::npos;
 }
 
 const sim::Parameter* parameter_of(const Platform& platform, const Assignment& assignment) {
@@ -165,11 +179,6 @@ void Platforms::add(const std::string& name) {
   keep(name, beside(std::move(platform), std::move(asked)));
 }
 
-Platforms::Platforms(const models::PlatformSpec& machine) {
-  platforms_.emplace(
-      "", Platform{machine, sim::Config::from_text("name: of_a_machine", machine.name), {}, {}, {}, {}, {}, {}});
-}
-
 // Tables of kernels are read together with the platform.
 void Platforms::keep(const std::string& name, Platform platform) {
   std::ranges::copy(template_files(platform.config_folders), std::back_inserter(files_));
@@ -189,7 +198,7 @@ const Platform& Platforms::named(std::span<const Assignment> assignments) const 
 std::vector<std::string> Platforms::texts(const Platform& platform, std::span<const Assignment> assignments) {
   std::vector<std::string> texts;
   for (const Assignment& assignment : assignments) {
-    if (assignment.name == platform_word) continue;
+    if (assignment.name == platform_word || assignment.name == without_word) continue;
     std::string value = assignment.value;
     if (assignment.scales) {
       const sim::Parameter* const parameter = parameter_of(platform, assignment);
@@ -211,7 +220,11 @@ std::vector<std::string> Platforms::texts(const Platform& platform, std::span<co
 models::PlatformSpec Platforms::with(std::span<const Assignment> assignments) const {
   const Platform& platform = named(assignments);
   const std::vector<std::string> changes = texts(platform, assignments);
-  return changes.empty() ? platform.spec : reassign(platform, changes);
+  models::PlatformSpec spec = changes.empty() ? platform.spec : reassign(platform, changes);
+  const auto without = std::ranges::find(assignments, without_word, &Assignment::name);
+  if (without == assignments.end()) return spec;
+  for (const models::Mechanism mechanism : mechanisms_in(without->value)) spec.without.add(mechanism);
+  return spec;
 }
 
 std::string Platforms::text() const {
@@ -229,7 +242,7 @@ std::string Platforms::text() const {
 }
 
 Testbed& MachineCache::machine(std::span<const Assignment> assignments) {
-  if (own_ != nullptr) return *own_;
+  if (own_ != nullptr && assignments.empty()) return *own_;
   if (!testbed_ || asked_ >= most_questions || !std::ranges::equal(assignments, assignments_)) {
     testbed_ = std::make_unique<Testbed>(platforms_.with(assignments));
     assignments_.assign(assignments.begin(), assignments.end());

@@ -25,9 +25,6 @@ namespace c3sim::study {
 class Platforms {
  public:
   explicit Platforms(Platform base) { keep("", std::move(base)); }
-  // Holds a machine whose file is not known, so that no point may change it.
-  explicit Platforms(const models::PlatformSpec& machine);
-
   // Reads another platform, unless it is known, with the assignments of the base. Throws sim::ConfigError.
   void add(const std::string& name);
   const Platform& base() const { return platforms_.at(""); }
@@ -62,7 +59,7 @@ bool is_as_today(const Platform& platform, const Assignment& assignment);
 class MachineCache {
  public:
   explicit MachineCache(const Platforms& platforms) : platforms_(platforms) {}
-  // Has `own` answer every point, none of which changes the machine.
+  // Has `own` answer points that do not change the machine.
   MachineCache(const Platforms& platforms, Testbed& own) : platforms_(platforms), own_(&own) {}
 
   // Returns a machine that is valid until the next call.

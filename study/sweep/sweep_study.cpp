@@ -17,11 +17,13 @@ namespace {
 constexpr std::size_t most_axes = 64;
 constexpr std::uint64_t points_tried = 10'000;  // until one has an answer
 
+// Leaves out `without: none`, which changes nothing.
 std::vector<Assignment> assignments_of(const Point& point, bool of_platform) {
   std::vector<Assignment> chosen;
   for (const AxisValue& value : point.values) {
-    std::ranges::copy_if(value.assignments, std::back_inserter(chosen),
-                         [=](const Assignment& each) { return is_of_platform(each) == of_platform; });
+    std::ranges::copy_if(value.assignments, std::back_inserter(chosen), [=](const Assignment& each) {
+      return is_of_platform(each) == of_platform && each != Assignment{"without", "none"};
+    });
   }
   return chosen;
 }
@@ -501,6 +503,8 @@ SweepStudy read_sweep_study(sim::Section root, Platforms& platforms, std::option
   read_summaries_of(root, study);
   return study;
 }
+
+bool changes_machine(const Point& point) { return !assignments_of(point, true).empty(); }
 
 PointAnswer answer_point(const SweepStudy& study, MachineCache& machines, std::uint64_t index) {
   const Point point = study.points.point(index);

@@ -94,6 +94,9 @@ struct SweepStudy {
 SweepStudy read_sweep_study(sim::Section root, Platforms& platforms, std::optional<sim::Config> experiment,
                             std::uint64_t most_points);
 
+// Returns whether a point's machine differs from the platform of the study.
+bool changes_machine(const Point& point);
+
 // Returns the answer to one point on one of the caller's machines. Throws sim::ConfigError where a file that machines
 // are made of cannot be read any more.
 PointAnswer answer_point(const SweepStudy& study, MachineCache& machines, std::uint64_t index);

@@ -67,19 +67,11 @@ std::string name_of(const testing::TestParamInfo<Parameters>& one) {
   return std::get<0>(one.param) + "_" + std::get<1>(one.param) + "_" + std::get<2>(one.param);
 }
 
-// Studies have many runs each, and run on one platform of each vendor.
-const std::set<std::string> studies{"ficco", "ficco_scatter", "ficco_triggered", "t3"};
-
-auto everywhere(bool is_study) {
-  std::vector<std::string> names = names_in(configs / "experiments");
-  std::erase_if(names, [&](const std::string& name) { return studies.contains(name) != is_study; });
-  const std::vector<std::string> platforms =
-      is_study ? std::vector<std::string>{"h200", "mi300x"} : names_in(configs / "platforms");
-  return testing::Combine(testing::ValuesIn(names), testing::ValuesIn(platforms), testing::Values("steady", "shot"));
-}
-
-INSTANTIATE_TEST_SUITE_P(All, ShippedExperiment, everywhere(false), name_of);
-INSTANTIATE_TEST_SUITE_P(Full, ShippedExperiment, everywhere(true), name_of);
+INSTANTIATE_TEST_SUITE_P(All, ShippedExperiment,
+                         testing::Combine(testing::ValuesIn(names_in(configs / "experiments")),
+                                          testing::ValuesIn(names_in(configs / "platforms")),
+                                          testing::Values("steady", "shot")),
+                         name_of);
 
 }  // namespace
 }  // namespace c3sim::cli

@@ -1,5 +1,6 @@
 // These tests look at the figures of trials: runs back to back and from rest, on the machine whose governor holds a
 // mean and on the one where it acts at once; a GEMM and a collective at once; a GEMM that a gather feeds.
+#include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>

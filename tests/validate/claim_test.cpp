@@ -34,13 +34,14 @@ TEST(Claim, IsToldWithAsManyDigitsAsTellItFromTheLimitsOfItsBand) {
 // cases have none if no case is given.
 TEST(Claim, FullHasIntervalsOfAnEnsemble) {
   const Library library = shipped_library();
-  const study::Ensemble ensemble(library.platforms({"mi300x", {}}), {.draws = study::fewest_draws, .seed = 1});
-  study::Testbed testbed(library.platforms({"mi300x", {}}).spec);
+  const study::Platform platform = library.platforms({"mi300x", {}});
+  const study::Ensemble ensemble(platform, {.draws = study::fewest_draws, .seed = 1});
+  study::Testbed testbed(platform.spec);
   const std::vector<std::string> suites{"latte"};
   const ClaimBook book(library.claims);
-  std::vector<Claim> claims =
-      predict_claims(read_claims(library.reference / "claims.csv"), suites, book, {testbed, library.experiments, {}});
-  add_intervals(claims, suites, book, ensemble, library.experiments, {}, 0);
+  std::vector<Claim> claims = predict_claims(read_claims(library.reference / "claims.csv"), suites, book,
+                                             {testbed, platform, library.experiments, {}});
+  add_intervals(claims, suites, book, platform, ensemble, library.experiments, {}, 0);
   const auto of = [&claims](const char* id) { return *std::ranges::find(claims, id, &Claim::id); };
   const Claim power = of("latte.power.large");
   ASSERT_THAT(power.intervals, SizeIs(1));

@@ -1,5 +1,6 @@
 #include "validate/metrics.h"
 
+#include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>

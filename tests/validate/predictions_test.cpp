@@ -1,6 +1,7 @@
 #include "validate/predictions.h"
 
 #include <fmt/format.h>
+#include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <nlohmann/json.hpp>

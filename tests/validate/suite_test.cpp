@@ -70,8 +70,9 @@ TEST(ValidationSamples, SayWhatIsWrong) {
       if (kind == "deviations") read_deviations(file);
       if (kind == "claims.csv") read_claims(file);
       if (kind != "claims.yaml") return;
-      study::Testbed testbed(shipped_library().platforms({"mi300x", {}}).spec);
-      ClaimBook(file).predict(std::vector<std::string>{"a"}, {testbed, shipped_library().experiments, {}});
+      const study::Platform platform = shipped_library().platforms({"mi300x", {}});
+      study::Testbed testbed(platform.spec);
+      ClaimBook(file).predict(std::vector<std::string>{"a"}, {testbed, platform, shipped_library().experiments, {}});
     });
     return boost::replace_all_copy(boost::replace_all_copy(said, folder.path().string() + "/", ""), C3SIM_SOURCE_DIR,
                                    "$SOURCE") +

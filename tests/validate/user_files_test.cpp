@@ -1,5 +1,6 @@
 // Tests which parts of users' files are compared, what is left out, and what the users are told.
 #include <fmt/format.h>
+#include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <set>

@@ -1,4 +1,5 @@
 // Tests the parts that all measurements stand on.
+#include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>

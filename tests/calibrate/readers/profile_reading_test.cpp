@@ -2,6 +2,7 @@
 #include "calibrate/readers/profile_reading.h"
 
 #include <fmt/format.h>
+#include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>

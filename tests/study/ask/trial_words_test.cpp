@@ -1,4 +1,5 @@
 // These tests check the names of trials and their command lines, which tests/cli/trial_command_test.cpp runs.
+#include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <map>

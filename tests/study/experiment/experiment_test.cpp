@@ -7,7 +7,6 @@
 
 #include "models/kernels/gemm_plan.h"
 #include "study/ask/questions.h"
-#include "study/c3/paper_study.h"
 #include "study/experiment/experiment_reader.h"
 #include "tests/folder.h"
 #include "tests/study/experiment/quantities.h"
@@ -404,7 +403,6 @@ TEST(ShippedExperiments, AreReadAndDefaultToSchedulesThatPay) {
     sim::Config config = experiment_config(entry.path());
     set_parameters(config, {});
     read_machine(config);
-    if (holds_paper_study(config.root())) continue;
     const Experiment experiment = read_experiment(config, testbed);
     EXPECT_FALSE(experiment.graph.nodes().empty());
     if (!that_pay.contains(entry.path().filename())) continue;

@@ -2,6 +2,7 @@
 // is refused; and every legal experiment ends, with any operations in any order on any engines and queues.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>

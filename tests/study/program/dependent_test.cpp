@@ -1,5 +1,6 @@
 #include "study/program/dependent.h"
 
+#include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 #include "study/report/table_summary.h"
 
+#include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 #include "study/sweep/sweep_axis.h"
 
+#include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <boost/random/sobol.hpp>

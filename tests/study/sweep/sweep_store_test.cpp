@@ -1,5 +1,6 @@
 #include "study/sweep/sweep_store.h"
 
+#include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <atomic>

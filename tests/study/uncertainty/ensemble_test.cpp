@@ -1,5 +1,6 @@
 #include "study/uncertainty/ensemble.h"
 
+#include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
