@@ -41,8 +41,12 @@ std::vector<Column> known_to(const TableSummary& summary, std::span<const Column
 
 void read_column(sim::Section section, std::span<const Column> source, TableSummary& summary) {
   const std::vector<Column> of = known_to(summary, source);
+  const std::string key = section.text("key");
+  if (std::ranges::count(summary.columns, key, &Column::key) > 0) {
+    section.fault("key", "a column '" + key + "' of this summary is there already");
+  }
   Column& column = summary.columns.emplace_back();
-  column.key = section.text("key");
+  column.key = key;
   std::string heading = column.key;
   std::ranges::replace(heading, '_', ' ');
   column.heading = section.text("heading", heading);
@@ -138,7 +142,11 @@ TableSummary read_summary(sim::Section section, std::span<const Column> of) {
     summary.columns.push_back(known == of.end() ? Column{name, name, ""} : *known);
     if (!section.has("rows")) check_name(name, of, section, "by");
   }
-  for (const sim::Section& column : section.list("columns")) read_column(column, of, summary);
+  for (sim::Section column : section.list("columns")) {
+    read_column(column, of, summary);
+    if (column.has("row") && !section.has("rows"))
+      column.fault("row", "is of rows with figures of their own: rows are due");
+  }
   if (section.has("rows")) read_rows(section, of, summary);
   if (section.has("published")) {
     for (sim::Section entry : section.list("published")) read_published(entry, summary);
