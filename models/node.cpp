@@ -9,7 +9,7 @@ namespace c3sim::models {
 Node::Node(sim::Simulator& simulator, const PlatformSpec& spec, const HostSpec& host, Symmetry symmetry)
     : simulator_(simulator),
       spec_(spec),
-      network_(simulator, tenants,
+      network_(simulator, tenant_kinds,
                [](std::uint32_t tag) { return static_cast<std::size_t>(ActivityTag::of(tag).tenant); }),
       fabric_(spec.fabric, network_, symmetry == Symmetry::none ? spec.gpus : 1, spec.without),
       host_(host, simulator, spec.gpus) {

@@ -13,10 +13,10 @@ struct ActivityTag {
   Tenant tenant = Tenant::stream;
 
   constexpr std::uint32_t packed() const {
-    return operation * static_cast<std::uint32_t>(tenants) + static_cast<std::uint32_t>(tenant);
+    return operation * static_cast<std::uint32_t>(tenant_kinds) + static_cast<std::uint32_t>(tenant);
   }
   static constexpr ActivityTag of(std::uint32_t packed) {
-    constexpr auto kinds = static_cast<std::uint32_t>(tenants);
+    constexpr auto kinds = static_cast<std::uint32_t>(tenant_kinds);
     return {packed / kinds, static_cast<Tenant>(packed % kinds)};
   }
 };
