@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "models/collectives/fused_gemm.h"
-#include "models/kernels/gemm_plan.h"
+#include "models/kernels/gemm.h"
 #include "study/c3/paper_study.h"
 #include "study/program/operation.h"
 #include "study/report/table_of.h"
