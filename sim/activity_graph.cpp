@@ -2,13 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include "sim/check.h"
 
 namespace c3sim::sim {
-
 namespace {
 bool later(const ServiceClock::Mark& a, const ServiceClock::Mark& b) {
   return a.at > b.at || (a.at == b.at && a.activity > b.activity);

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 namespace c3sim::sim {
-
 namespace {
 // Returns the last folder and the name of a source file, which do not depend on where the project was built.
 std::string_view within_project(std::string_view file) {

@@ -5,7 +5,6 @@
 #include "sim/check.h"
 
 namespace c3sim::sim {
-
 namespace {
 constexpr std::size_t arity = 4;
 
@@ -81,8 +80,13 @@ void EventQueue::push(Time at, EventAction action) {
   }
   if (tick(event) < near_end_) {
     near_.push(event);
+    return;
+  }
+  ++later_;
+  if (tick(event) < slots_end_) {
+    slots_[(tick(event) - slots_begin_) >> slot_shift_].push_back(event);
   } else {
-    push_later(event);
+    far_.push_back(event);
   }
 }
 
@@ -98,15 +102,6 @@ Event EventQueue::pop() {
   const Event event{present_time_, present_.front()};
   present_.pop_front();
   return event;
-}
-
-void EventQueue::push_later(const ScheduledEvent& event) {
-  ++later_;
-  if (tick(event) < slots_end_) {
-    slots_[(tick(event) - slots_begin_) >> slot_shift_].push_back(event);
-  } else {
-    far_.push_back(event);
-  }
 }
 
 // Moves the events of the next nonempty slot to the near heap.

@@ -2,15 +2,63 @@
 // no allocation once the queue has reached its size.
 #pragma once
 
+#include <array>
+#include <coroutine>
 #include <cstddef>
 #include <cstdint>
+#include <new>
+#include <type_traits>
 #include <vector>
 
-#include "sim/event_action.h"
 #include "sim/units.h"
-#include "sim/waiting_line.h"
 
 namespace c3sim::sim {
+
+// An EventAction holds a callable of at most two words: a lambda may capture `this` and one pointer, index or
+// reference. It takes no coroutine handle, as coroutines are resumed by the action that Simulator::suspend returns.
+class EventAction {
+ public:
+  EventAction() = default;  // does nothing
+
+  template <class F>
+  requires(std::is_invocable_r_v<void, F&> && !std::is_same_v<F, EventAction> &&
+           !std::is_convertible_v<F, std::coroutine_handle<>>)
+      EventAction(F callable)  // NOLINT(google-explicit-constructor): a lambda is an action
+      : invoke_([](void* words) { (*std::launder(static_cast<F*>(words)))(); }) {
+    static_assert(sizeof(F) <= sizeof(words_) && alignof(F) <= alignof(void*), "capture at most two words");
+    static_assert(std::is_trivially_copyable_v<F> && std::is_trivially_destructible_v<F>, "capture plain data only");
+    ::new (words_.data()) F(callable);
+  }
+
+  void operator()() { invoke_(words_.data()); }
+
+ private:
+  void (*invoke_)(void* words) = [](void*) {};
+  alignas(void*) std::array<std::byte, 2 * sizeof(void*)> words_{};
+};
+
+// A queue, first in, first out, of plain values. Most lines of a simulation stay empty: unlike a std::deque, this one
+// takes no memory before somebody joins it, and gives none back until it is destroyed.
+template <class T>
+requires std::is_trivially_copyable_v<T>
+class WaitingLine {
+ public:
+  bool empty() const { return first_ == items_.size(); }
+  std::size_t size() const { return items_.size() - first_; }
+  const T& front() const { return items_[first_]; }
+  void push_back(const T& item) { items_.push_back(item); }
+  // What was at the front is gone. Its place is used again once the line is empty, or half of it is such places.
+  void pop_front() {
+    ++first_;
+    if (2 * first_ < items_.size()) return;
+    items_.erase(items_.begin(), items_.begin() + static_cast<std::ptrdiff_t>(first_));
+    first_ = 0;
+  }
+
+ private:
+  std::vector<T> items_;
+  std::size_t first_ = 0;  // place of the front
+};
 
 struct ScheduledEvent {
   Time at;
@@ -55,7 +103,6 @@ class EventQueue {
  private:
   using Tick = std::uint64_t;  // in picoseconds; unsigned, as the end of the last slot may exceed Time::max()
 
-  void push_later(const ScheduledEvent& event);
   void refill_near();
   void spread_far();
 

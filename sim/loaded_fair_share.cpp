@@ -5,7 +5,6 @@
 #include <iterator>
 
 namespace c3sim::sim {
-
 namespace {
 // These values were chosen by trial on 70000 parts of random networks, loosely and tightly coupled. Of the choices with
 // which all but two searches ended within 100 steps, they need the fewest, 12 to 25 on average.

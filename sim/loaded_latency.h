@@ -2,11 +2,28 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 
-#include "sim/powers.h"
 #include "sim/units.h"
 
 namespace c3sim::sim {
+
+// power() and root() compute usual powers and roots cheaper than std::pow, with the same bits on every machine: whole
+// exponents up to 8 are multiplied out, the second and the fourth root are square roots.
+inline double power(double base, double exponent) {
+  if (exponent > 8.0 || exponent < 0.0) return std::pow(base, exponent);
+  const int factors = static_cast<int>(exponent);
+  if (exponent != factors) return std::pow(base, exponent);
+  double product = 1.0;
+  for (int i = 0; i < factors; ++i) product *= base;
+  return product;
+}
+
+inline double root(double value, double degree) {
+  if (degree == 2.0) return std::sqrt(value);
+  if (degree == 4.0) return std::sqrt(std::sqrt(value));
+  return std::pow(value, 1.0 / degree);
+}
 
 // The latency is unloaded * (1 + factor * u^exponent / (1 - min(u, ceiling))) + busy * u, where u is utilisation /
 // full_at, at most 1. The first part is the mean wait of a queue (Kleinrock, Queueing Systems I, section 5.7: u / (1 -

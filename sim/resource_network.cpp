@@ -1,13 +1,11 @@
 #include "sim/resource_network.h"
 
-#include <algorithm>
 #include <cmath>
 #include <iterator>
 
 #include "sim/check.h"
 
 namespace c3sim::sim {
-
 namespace {
 // An id consists of the number of the start and the slot: ids grow with time, and find() needs no search.
 constexpr int slot_bits = 24;
@@ -155,13 +153,6 @@ double ResourceNetwork::rate(ActivityId activity) const {
   return found == nullptr ? 0.0 : graph_.activity_class(found->activity_class).clock.rate();
 }
 
-double ResourceNetwork::remaining(ActivityId activity) const {
-  const Activity* found = find(activity);
-  if (found == nullptr) return 0.0;
-  const ServiceClock& clock = graph_.activity_class(found->activity_class).clock;
-  return std::max(0.0, found->mark - clock.service(simulator_.now()));
-}
-
 // In a max-min fair allocation a bottleneck is a full resource on which no other user has a higher rate per weight.
 RateLimit ResourceNetwork::limit(ActivityId activity) const {
   constexpr double nearly = 1.0 - 1e-9;
@@ -209,10 +200,6 @@ double ResourceNetwork::utilisation(ResourceId resource) const {
   double fullest = 0.0;
   for (const ResourceId part : division->parts) fullest = std::max(fullest, filled(part));
   return fullest;
-}
-
-Seconds ResourceNetwork::latency(ResourceId resource) const {
-  return graph_.resource(resource).spec.latency.at(std::min(1.0, filled(resource)));
 }
 
 double ResourceNetwork::served(ResourceId resource) const {
@@ -274,14 +261,6 @@ double ResourceNetwork::leave(Activity& activity) {
   note_change(activity.activity_class);
   ++activity.entry;  // so that the mark left behind is not current
   return to_go;
-}
-
-void ResourceNetwork::note_change(ClassId activity_class) {
-  if (!std::exchange(graph_.activity_class(activity_class).changed, true)) changed_classes_.push_back(activity_class);
-}
-
-void ResourceNetwork::note_change_of_resource(ResourceId resource) {
-  if (!std::exchange(graph_.resource(resource).changed, true)) changed_resources_.push_back(resource);
 }
 
 // Must be called before each change: the first change of an instant calls observers and schedules settle().

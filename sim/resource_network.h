@@ -7,6 +7,7 @@
 // one that the search finds from the previous utilisations.
 #pragma once
 
+#include <algorithm>
 #include <coroutine>
 #include <cstdint>
 #include <functional>
@@ -86,10 +87,9 @@ class ResourceNetwork {
   // changes: it finds all activities live and the state below as it was.
   void add_observer(std::function<void(Time since, Time until)> observer) { observers_.push_back(std::move(observer)); }
 
-  // Rates and limits are those of the last solve. An activity that is done has rate and remaining amount 0.
+  // Rates and limits are those of the last solve. An activity that is done has rate 0.
   bool live(ActivityId activity) const { return find(activity) != nullptr; }
   double rate(ActivityId activity) const;
-  double remaining(ActivityId activity) const;
   RateLimit limit(ActivityId activity) const;    // the activity must be live
   std::uint32_t tag(ActivityId activity) const;  // the activity must be live
 
@@ -101,7 +101,10 @@ class ResourceNetwork {
   double load(ResourceId resource) const;  // units per second in use now
   // Returns load over capacity; for a resource whose bandwidth is apart, the highest among its parts.
   double utilisation(ResourceId resource) const;
-  Seconds latency(ResourceId resource) const;            // at the present load
+  // at the present load
+  Seconds latency(ResourceId resource) const {
+    return graph_.resource(resource).spec.latency.at(std::min(1.0, filled(resource)));
+  }
   double served(ResourceId resource) const;              // units served so far
   Time busy(ResourceId resource) const;                  // how long some activity has used it so far
   std::vector<Share> shares(ResourceId resource) const;  // oldest activity first
@@ -143,8 +146,12 @@ class ResourceNetwork {
   bool is_current(const ServiceClock::Mark& mark, ClassId activity_class) const;
   void enter(Activity& activity, const ActivitySpec& spec, double amount);
   double leave(Activity& activity);
-  void note_change(ClassId activity_class);
-  void note_change_of_resource(ResourceId resource);
+  void note_change(ClassId activity_class) {
+    if (!std::exchange(graph_.activity_class(activity_class).changed, true)) changed_classes_.push_back(activity_class);
+  }
+  void note_change_of_resource(ResourceId resource) {
+    if (!std::exchange(graph_.resource(resource).changed, true)) changed_resources_.push_back(resource);
+  }
 
   void about_to_change();
   void settle();

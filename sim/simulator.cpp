@@ -5,12 +5,9 @@
 #include <iterator>
 #include <utility>
 
-#include "sim/check.h"
 #include "sim/interruption.h"
-#include "sim/step_log.h"
 
 namespace c3sim::sim {
-
 namespace {
 std::string deadlock_message(Time at, const std::vector<Deadlock::Blocked>& blocked) {
   std::string message = fmt::format("deadlock at {}ps: nothing is left to happen, but", at.count());
@@ -32,7 +29,6 @@ Deadlock::Deadlock(Time at, std::vector<Blocked> blocked)
 
 namespace {
 thread_local const Interruption* interruption = nullptr;
-thread_local const std::function<void()>* asked_now = nullptr;  // the `ask` of `interruption`, or null
 // Counts this thread's events since `ask` was last called, over all simulators: thousands of short runs ask, too.
 thread_local std::uint64_t events_unasked = 0;
 constexpr std::uint64_t events_between_asking = 4096;
@@ -40,19 +36,15 @@ constexpr std::uint64_t events_between_asking = 4096;
 
 Interruption::Interruption(std::function<void()> ask) : ask_(std::move(ask)), before_(interruption) {
   interruption = this;
-  asked_now = &ask_;
 }
 
-Interruption::~Interruption() {
-  interruption = before_;
-  asked_now = before_ == nullptr ? nullptr : &before_->ask_;
-}
+Interruption::~Interruption() { interruption = before_; }
 
 void ask_interruption() {
-  if (asked_now != nullptr) (*asked_now)();
+  if (interruption != nullptr) interruption->ask_();
 }
 
-bool is_interruptible() { return asked_now != nullptr; }
+bool is_interruptible() { return interruption != nullptr; }
 
 struct Simulator::Process {
   Simulator& simulator;
@@ -73,10 +65,6 @@ Simulator::~Simulator() {
 void Simulator::schedule(Time at, EventAction action) {
   SIM_CHECK(at >= now_ && "an event lies in the past");
   queue_.push(at, step_log_ == nullptr ? action : step_log_->carry(action));
-}
-
-void Simulator::at_end_of_instant(EventAction action) {
-  end_of_instant_.push_back(step_log_ == nullptr ? action : step_log_->carry(action));
 }
 
 void Simulator::spawn(std::string name, Task<> body) {
@@ -137,7 +125,9 @@ void Simulator::run() {
     error.locate(fmt::format("{}ps", now_.count()), "");
     throw;
   }
-  require_all_finished();
+  std::vector<Deadlock::Blocked> blocked;
+  for (const Process& process : processes_) blocked.push_back({process.name, in_words(process.wait)});
+  if (!blocked.empty()) throw Deadlock(now_, std::move(blocked));
 }
 
 bool Simulator::run_next_event() {
@@ -158,12 +148,34 @@ bool Simulator::run_next_event() {
   return true;
 }
 
-void Simulator::require_all_finished() const {
-  std::vector<Deadlock::Blocked> blocked;
-  for (const Process& process : processes_) {
-    blocked.push_back({process.name, in_words(process.wait)});
-  }
-  if (!blocked.empty()) throw Deadlock(now_, std::move(blocked));
+OpenStep::OpenStep(const Simulator& simulator)
+    : simulator_(&simulator),
+      log_(simulator.step_log()),
+      begin_(simulator.now()),
+      after_(log_ == nullptr ? StepLog::none : log_->current()) {}
+
+StepLog::Step OpenStep::closed(std::string_view track, std::string_view kind, std::string_view subject) const {
+  return {std::string(track), std::string(kind), std::string(subject), begin_, simulator_->now(), after_};
+}
+
+void OpenStep::end(std::string_view track, std::string_view kind, std::string_view subject) {
+  if (log_ != nullptr) log_->set_current(log_->add(closed(track, kind, subject)));
+}
+
+void OpenStep::show(std::string_view track, std::string_view kind, std::string_view subject) {
+  if (log_ != nullptr) log_->add(closed(track, kind, subject));
+}
+
+void schedule_step(Simulator& simulator, Time duration, EventAction action, std::string_view track,
+                   std::string_view kind, std::string_view subject) {
+  const Time end = simulator.now() + duration;
+  StepLog* const log = simulator.step_log();
+  if (log == nullptr) return simulator.schedule(end, action);
+  const StepLog::StepId before = log->current();
+  log->set_current(
+      log->add({std::string(track), std::string(kind), std::string(subject), simulator.now(), end, before}));
+  simulator.schedule(end, action);
+  log->set_current(before);
 }
 
 }  // namespace c3sim::sim

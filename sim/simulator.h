@@ -3,7 +3,6 @@
 #pragma once
 
 #include <coroutine>
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <list>
@@ -14,14 +13,11 @@
 
 #include "sim/check.h"
 #include "sim/event_queue.h"
-#include "sim/frame_pool.h"
+#include "sim/step_log.h"
 #include "sim/task.h"
 #include "sim/units.h"
-#include "sim/waiting_line.h"
 
 namespace c3sim::sim {
-
-class StepLog;
 
 // A Wait says in an error message what a suspended process waits for: "an item of channel" "gpu0.doorbells". Both texts
 // are references and must live as long as the wait.
@@ -55,6 +51,7 @@ class Interruption {
 
  private:
   friend class Simulator;
+  friend void ask_interruption();
   std::function<void()> ask_;
   const Interruption* before_;
 };
@@ -71,7 +68,9 @@ class Simulator {
   void schedule(Time at, EventAction action);
   // Runs `action` before time advances, once no scheduled event is left at this instant. Events that it schedules for
   // this instant run first; only then does the next such action run, including one that these events asked for.
-  void at_end_of_instant(EventAction action);
+  void at_end_of_instant(EventAction action) {
+    end_of_instant_.push_back(step_log_ == nullptr ? action : step_log_->carry(action));
+  }
 
   // Starts a process that nobody awaits, through an event at this instant. An exception that leaves it ends run() with
   // that exception.
@@ -101,7 +100,6 @@ class Simulator {
   void resume(Process& process, std::uint64_t wait_number);
   void finish(Process& process);
   bool run_next_event();
-  void require_all_finished() const;
 
   FramePool frame_pool_;  // declared first: all other members may own frames
   EventQueue queue_;
@@ -128,5 +126,30 @@ inline auto Simulator::delay(Time duration) {
   };
   return Delay{*this, duration};
 }
+
+// An OpenStep measures a step of a run from its beginning to its end and records it in the simulator's StepLog.
+// The step begins when the OpenStep is constructed. Without a StepLog in the simulator it does nothing.
+class OpenStep {
+ public:
+  explicit OpenStep(const Simulator& simulator);
+
+  bool recorded() const { return log_ != nullptr; }  // false: callers need not build texts
+  // Records the step as ended now. What the running process does next follows from the step.
+  void end(std::string_view track, std::string_view kind, std::string_view subject = {});
+  // Records the step as ended now for display only: no later step follows from it.
+  void show(std::string_view track, std::string_view kind, std::string_view subject = {});
+
+ private:
+  StepLog::Step closed(std::string_view track, std::string_view kind, std::string_view subject) const;
+
+  const Simulator* simulator_;
+  StepLog* log_;
+  Time begin_;
+  StepLog::StepId after_;
+};
+
+// Runs `action` after `duration` and records that time as a step, such as a signal in flight that no process waits on.
+void schedule_step(Simulator& simulator, Time duration, EventAction action, std::string_view track,
+                   std::string_view kind, std::string_view subject = {});
 
 }  // namespace c3sim::sim

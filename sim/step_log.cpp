@@ -33,14 +33,12 @@ EventAction StepLog::carry(EventAction action) {
     free_slots_.pop_back();
   }
   carried_[slot] = {action, current_};
-  return [this, slot] { run_carried(slot); };
-}
-
-void StepLog::run_carried(std::size_t slot) {
-  Carried carried = carried_[slot];
-  free_slots_.push_back(slot);
-  current_ = carried.step;
-  carried.action();
+  return [this, slot] {
+    Carried carried = carried_[slot];
+    free_slots_.push_back(slot);
+    current_ = carried.step;
+    carried.action();
+  };
 }
 
 }  // namespace c3sim::sim

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/event_action.h"
+#include "sim/event_queue.h"
 #include "sim/units.h"
 
 namespace c3sim::sim {
@@ -50,7 +50,6 @@ class StepLog {
     EventAction action;
     StepId step = none;
   };
-  void run_carried(std::size_t slot);
 
   std::vector<Step> steps_;
   StepId current_ = none;

@@ -8,7 +8,6 @@
 #include "sim/check.h"
 
 namespace c3sim::sim {
-
 namespace {
 constexpr std::int64_t picoseconds_per_microsecond = 1'000'000;
 

@@ -2,13 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
 
 #include "sim/check.h"
-#include "sim/unit.h"
 
 namespace c3sim::sim {
 

@@ -8,7 +8,7 @@
 #include <limits>
 #include <map>
 
-#include "sim/unit.h"
+#include "sim/units.h"
 #include "study/fault_list.h"
 #include "study/program/operation.h"
 #include "study/uncertainty/latin_hypercube.h"

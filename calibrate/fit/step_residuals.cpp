@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "sim/config/config_error.h"
-#include "sim/unit.h"
+#include "sim/units.h"
 #include "study/play/parallel.h"
 
 namespace c3sim::calibrate {

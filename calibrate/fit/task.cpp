@@ -15,7 +15,7 @@
 
 #include "calibrate/readers/log_reading.h"
 #include "sim/config/config_text.h"
-#include "sim/unit.h"
+#include "sim/units.h"
 #include "study/uncertainty/fidelity.h"
 
 namespace c3sim::calibrate {

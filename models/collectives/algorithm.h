@@ -8,14 +8,14 @@
 #include <string_view>
 #include <vector>
 
-#include "models/machine/cu_mask.h"
 #include "models/platform/collective_spec.h"
+#include "models/platform/cu_resources.h"
 
 namespace c3sim::models {
 
 class Node;
 struct ChannelProgram;  // models/collectives/channel_program.h
-struct EngineProgram;   // models/collectives/engine_program.h
+struct EngineProgram;   // models/collectives/sdma_collective.h
 
 struct Algorithm {
   std::string_view name;   // of a Backend, if it is by kernels, or of an SdmaVariant

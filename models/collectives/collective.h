@@ -5,8 +5,10 @@
 #include <optional>
 #include <string>
 
+#include "models/collectives/channel_program.h"
 #include "models/machine/stream.h"
 #include "models/platform/collective_spec.h"
+#include "models/platform/cu_resources.h"
 #include "sim/task.h"
 
 namespace c3sim::models {
@@ -14,6 +16,14 @@ namespace c3sim::models {
 class Node;
 class SdmaCollective;
 struct PlatformSpec;
+
+// Returns what the kernels of a collective do on CUs of the mask. `spec` must be possible and by kernels.
+ChannelProgram channel_program(Node& node, const CollectiveSpec& spec, const CuMask& mask);
+
+// Runs a collective by kernels from the host's launch on every GPU until the host knows that all have finished: a
+// kernel per GPU whose workgroups are channels. A channel moves its slice of the data once all GPUs have placed it,
+// step by step as its algorithm lays it out. Each run checks that it has delivered every byte.
+sim::Task<> run_kernel_collective(Node& node, CollectiveSpec spec, Stream stream = {});
 
 // Returns why `spec` cannot run on the platform of `node` (an unknown variant, too many GPUs ...), in one sentence that
 // says what would be accepted; empty if it can.

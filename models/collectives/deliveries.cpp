@@ -1,7 +1,6 @@
 #include "models/collectives/deliveries.h"
 
 #include <cmath>
-#include <utility>
 
 #include "models/collectives/algorithm.h"
 

@@ -5,25 +5,70 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
+#include <numeric>
 #include <set>
-#include <string>
 #include <string_view>
-#include <utility>
 
 #include "models/collectives/algorithm.h"
 #include "models/collectives/deliveries.h"
 #include "sim/check.h"
 
 namespace c3sim::models {
+
+EngineLayout::EngineLayout(CollectiveKind step, const CollectiveSpec& spec, const SdmaSpec& sdma, int side_by_side)
+    : step_(step), spec_(spec), sdma_(sdma) {
+  const bool one_shard = step == CollectiveKind::all_gather || step == CollectiveKind::broadcast;
+  readers_ = one_shard ? side_by_side : 1;
+}
+
+std::vector<int> EngineLayout::senders() const {
+  std::vector<int> senders(step_ == CollectiveKind::broadcast ? 1 : static_cast<std::size_t>(spec_.gpus));
+  std::iota(senders.begin(), senders.end(), 0);
+  return senders;
+}
+
+std::vector<int> EngineLayout::peers_of(int gpu) const {
+  std::vector<int> peers;
+  for (int i = 1; i < spec_.gpus; ++i) peers.push_back((gpu + i) % spec_.gpus);
+  return peers;
+}
+
+TransferCommand EngineLayout::transfer(int gpu, int peer) const {
+  const bool reduces = step_ == CollectiveKind::reduce_scatter;
+  const Delivery due = deliveries(step_, spec_, reduces ? peer : gpu, reduces ? gpu : peer).front();
+  TransferCommand command{.kind = reduces ? TransferKind::reduce : TransferKind::copy,
+                          .source = due.source,
+                          .destinations = {due.destination},
+                          .readers = readers_};
+  return command;
+}
+
+void EngineLayout::add(int gpu, int peer, std::vector<TransferCommand> transfers) {
+  const int engine = sdma_.recommended_engine(spec_.first + gpu, spec_.first + peer);
+  const int queue = used_queues_[{gpu, engine}]++ % sdma_.queues_per_engine;
+  programs_.push_back({spec_.first + gpu, engine, queue, std::move(transfers)});
+}
+
+std::vector<EngineProgram> engine_copies(CollectiveKind step, const CollectiveSpec& spec, const SdmaSpec& sdma,
+                                         int width) {
+  EngineLayout layout(step, spec, sdma, (spec.gpus - 1 + width - 1) / width);
+  for (const int gpu : layout.senders()) {
+    const std::vector<int> peers = layout.peers_of(gpu);
+    const auto step_width = static_cast<std::size_t>(width);
+    for (std::size_t first = 0; first < peers.size(); first += step_width) {
+      TransferCommand command = layout.transfer(gpu, peers[first]);
+      for (std::size_t i = first + 1; i < std::min(first + step_width, peers.size()); ++i) {
+        command.destinations.push_back(layout.transfer(gpu, peers[i]).destinations.front());
+      }
+      layout.add(gpu, peers[first], {std::move(command)});
+    }
+  }
+  return std::move(layout).take();
+}
+
 namespace {
 
 constexpr std::int64_t released = 1;
-
-template <class Thread>
-void add_once(std::vector<Thread*>& threads, Thread& thread) {
-  if (std::find(threads.begin(), threads.end(), &thread) == threads.end()) threads.push_back(&thread);
-}
 
 bool does(const Algorithm& one, CollectiveKind kind) { return std::ranges::count(one.kinds, kind) > 0; }
 
@@ -73,15 +118,10 @@ std::vector<EngineProgram> sdma_programs(CollectiveKind step, const CollectiveSp
   return algorithm_of(spec.variant).by_engines(step, spec, sdma);
 }
 
-std::string why_impossible_on_sdma(const CollectiveSpec& spec, const SdmaSpec& sdma, int gpus) {
+std::string why_impossible_on_sdma(const CollectiveSpec& spec, const SdmaSpec& sdma) {
   const int link_engines = sdma.engines - sdma.host_engines;
   const bool reduces = spec.kind == CollectiveKind::reduce_scatter || spec.kind == CollectiveKind::all_reduce;
   const Algorithm& algorithm = algorithm_of(spec.variant);
-  if (spec.gpus < 2 || spec.gpus > gpus) {
-    return "a collective takes 2 to " + std::to_string(gpus) + " GPUs of this platform, not " +
-           std::to_string(spec.gpus);
-  }
-  if (spec.bytes < sim::Bytes(1.0)) return "a collective moves at least one byte";
   if (reduces && !sdma.reduction) {
     return "copy engines do not reduce: use the backend rccl, or engines with gpu.sdma.reduction = true";
   }
@@ -170,7 +210,8 @@ sim::Task<sim::Time> SdmaCollective::run() {
     } else {
       co_await submit(step);
     }
-    co_await wait_for_completions(step);
+    co_await by_threads(step, &SdmaComplex::waiter, &SdmaCollective::wait_by, "wait by ",
+                        "completions of a collective");
     for (const EngineProgram& program : step.mirrored) {
       for (const TransferCommand& transfer : program.transfers) book_delivery(transfer, step.ledger);
     }
@@ -179,14 +220,23 @@ sim::Task<sim::Time> SdmaCollective::run() {
   co_return simulator().now() - start;
 }
 
-sim::Task<> SdmaCollective::submit(Step& step) {
+sim::Task<> SdmaCollective::by_threads(Step& step, ThreadOf thread_of, WorkOfThread work, const char* what,
+                                       const char* all) {
   std::vector<SubmittingThread*> threads;
-  for (const QueuedProgram& queued : step.programs) add_once(threads, engines_of(queued).submitter(host_));
-  sim::Latch submitted(simulator(), "submission of a collective", threads.size());
-  for (SubmittingThread* thread : threads) {
-    simulator().spawn("submission by " + thread->name(), submit_by(step, *thread, submitted));
+  for (const QueuedProgram& queued : step.programs) {
+    SubmittingThread& thread = (engines_of(queued).*thread_of)(host_);
+    if (std::ranges::count(threads, &thread) == 0) threads.push_back(&thread);
   }
-  co_await submitted.wait();
+  sim::Latch done(simulator(), all, threads.size());
+  for (SubmittingThread* thread : threads) {
+    simulator().spawn(what + thread->name(), (this->*work)(step, *thread, done));
+  }
+  co_await done.wait();
+}
+
+sim::Task<> SdmaCollective::submit(Step& step) {
+  return by_threads(step, &SdmaComplex::submitter, &SdmaCollective::submit_by, "submission by ",
+                    "submission of a collective");
 }
 
 // Submits the programs of one thread. What a ring has no room for is written as room comes free, while the thread goes
@@ -213,18 +263,8 @@ sim::Task<> SdmaCollective::ring_for_gpu(Step& step, int gpu, SubmittingThread& 
   }
 }
 
-sim::Task<> SdmaCollective::wait_for_completions(Step& step) {
-  std::vector<const SubmittingThread*> threads;
-  for (const QueuedProgram& queued : step.programs) add_once(threads, engines_of(queued).waiter(host_));
-  sim::Latch seen(simulator(), "completions of a collective", threads.size());
-  for (const SubmittingThread* thread : threads) {
-    simulator().spawn("wait by " + thread->name(), wait_by(step, *thread, seen));
-  }
-  co_await seen.wait();
-}
-
 // Waits for the words in the order of submission: a word that is written early is read in its turn.
-sim::Task<> SdmaCollective::wait_by(Step& step, const SubmittingThread& thread, sim::Latch& seen) {
+sim::Task<> SdmaCollective::wait_by(Step& step, SubmittingThread& thread, sim::Latch& seen) {
   for (QueuedProgram& queued : step.programs) {
     if (&engines_of(queued).waiter(host_) != &thread) continue;
     co_await queued.completion->see();

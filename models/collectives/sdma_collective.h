@@ -2,23 +2,62 @@
 // Each run checks that every destination byte has been written exactly once, from the right place.
 #pragma once
 
-#include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "models/collectives/engine_program.h"
 #include "models/machine/delivery_ledger.h"
 #include "models/machine/host.h"
 #include "models/platform/collective_spec.h"
 #include "models/sdma/sdma_engine.h"
+#include "models/sdma/sdma_packet.h"
 
 namespace c3sim::models {
 
+// An EngineProgram is what a collective on copy engines queues on one engine, as an algorithm (algorithm.h) lays it
+// out. Its transfers share one submission to a queue and one completion.
+struct EngineProgram {
+  int gpu = 0;
+  int engine = 0;
+  int queue = 0;
+  std::vector<TransferCommand> transfers;
+};
+
+// An EngineLayout collects the programs of one step in the order in which a thread submits them: GPU by GPU.
+class EngineLayout {
+ public:
+  // `side_by_side` is the number of a GPU's concurrent copies. If they copy one shard, HBM is read once for all.
+  EngineLayout(CollectiveKind step, const CollectiveSpec& spec, const SdmaSpec& sdma, int side_by_side);
+
+  std::vector<int> senders() const;  // the GPUs whose engines have something to do
+  // Returns the other GPUs, starting with the next one, so that no GPU is everyone's first target.
+  std::vector<int> peers_of(int gpu) const;
+  // Returns the transfer that an engine of `gpu` makes with `peer`: it pushes the peer's part, or pulls an addend.
+  TransferCommand transfer(int gpu, int peer) const;
+  // Adds a program on the engine that is recommended for that peer.
+  void add(int gpu, int peer, std::vector<TransferCommand> transfers);
+
+  std::vector<EngineProgram> take() && { return std::move(programs_); }
+
+ private:
+  CollectiveKind step_;
+  const CollectiveSpec& spec_;
+  const SdmaSpec& sdma_;
+  int readers_;
+  std::vector<EngineProgram> programs_;
+  std::map<std::pair<int, int>, int> used_queues_;  // by GPU and engine
+};
+
+// Lays out one copy for every `width` peers.
+std::vector<EngineProgram> engine_copies(CollectiveKind step, const CollectiveSpec& spec, const SdmaSpec& sdma,
+                                         int width);
+
 // Returns why engines cannot run the collective, in one sentence that says what would be accepted; empty if they can.
-std::string why_impossible_on_sdma(const CollectiveSpec& spec, const SdmaSpec& sdma, int gpus);
+std::string why_impossible_on_sdma(const CollectiveSpec& spec, const SdmaSpec& sdma);
 
 // Returns the steps of a collective on engines: reduce-scatter and all-gather for an all-reduce, else the collective.
 std::vector<CollectiveKind> sdma_steps(CollectiveKind kind);
@@ -64,12 +103,15 @@ class SdmaCollective {
   void add_step(CollectiveKind kind);
   void add_program(Step& step, EngineProgram program, bool first_in_queue);
   SdmaComplex& engines_of(const QueuedProgram& queued) { return *engines_[static_cast<std::size_t>(queued.gpu)]; }
-  // Has all submitting threads at once submit their programs, each its own in order.
+  // Has all threads that `thread_of` gives for the programs do their work at once. The texts are for deadlocks.
+  using ThreadOf = SubmittingThread& (SdmaComplex::*)(Host&);
+  using WorkOfThread = sim::Task<> (SdmaCollective::*)(Step&, SubmittingThread&, sim::Latch&);
+  sim::Task<> by_threads(Step& step, ThreadOf thread_of, WorkOfThread work, const char* what, const char* all);
+  // Has all submitting threads submit their programs, each its own in order.
   sim::Task<> submit(Step& step);
   sim::Task<> submit_by(Step& step, SubmittingThread& thread, sim::Latch& submitted);
   sim::Task<> ring_for_gpu(Step& step, int gpu, SubmittingThread& thread);
-  sim::Task<> wait_for_completions(Step& step);
-  sim::Task<> wait_by(Step& step, const SubmittingThread& thread, sim::Latch& seen);
+  sim::Task<> wait_by(Step& step, SubmittingThread& thread, sim::Latch& seen);
 
   CollectiveSpec spec_;
   QueueUser user_;

@@ -2,12 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <numeric>
 #include <utility>
 
 namespace c3sim::models {
-
 namespace {
 
 double count(std::int64_t a, std::int64_t b) { return static_cast<double>(a) * static_cast<double>(b); }
@@ -228,10 +226,6 @@ sim::Flops AttentionShape::flops() const {
   return sim::Flops(count(batch, heads) * scores(*this) * 2.0 * multiplied_elements(*this));
 }
 
-std::int64_t AttentionShape::keys_read() const {
-  return causal && window > 0 ? std::min(keys, window + queries - 1) : keys;
-}
-
 // The gradient also reads the results and their gradients.
 sim::Bytes AttentionShape::read() const {
   const double of_queries = elements_of_queries(*this) + (backward ? 2.0 * elements_of_results(*this) : 0.0);
@@ -282,6 +276,7 @@ Kernel attention_kernel(const GpuSpec& gpu, const AttentionShape& shape, const S
   const int cus = gpu.memory.xcds * stream.mask.cus(gpu.cus_per_xcd);
   Kernel kernel = kernel_of(gpu, shape, cus);
   kernel.shape.name = "attention";
+  kernel.subject = to_string(shape);
   kernel.shape.workgroups = cus;
   kernel.shape.workgroup = gpu.cu;
   kernel.shape.stream = stream;
@@ -290,9 +285,7 @@ Kernel attention_kernel(const GpuSpec& gpu, const AttentionShape& shape, const S
 }
 
 sim::Task<> run_attention(Node& node, AttentionShape shape, Stream stream, std::vector<int> gpus) {
-  Launch launch{attention_kernel(node.spec().gpu, shape, stream), "attention", to_string(shape)};
-  if (gpus.empty()) gpus = node.all_simulated();
-  co_await launch_kernel(node, std::move(gpus), std::move(launch));
+  return launch_kernel(node, attention_kernel(node.spec().gpu, shape, stream), std::move(gpus));
 }
 
 }  // namespace c3sim::models

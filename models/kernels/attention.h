@@ -2,6 +2,7 @@
 // et al., arXiv 2205.14135), its gradient, and attention of a few queries to a cache of keys and values (decoding).
 #pragma once
 
+#include <algorithm>
 #include <compare>
 #include <cstdint>
 #include <optional>
@@ -9,7 +10,7 @@
 #include <vector>
 
 #include "models/kernels/kernel_run.h"
-#include "models/platform/dtype.h"
+#include "models/platform/gemm_shape.h"
 #include "sim/units.h"
 
 namespace c3sim::models {
@@ -35,7 +36,8 @@ struct AttentionShape {
 
   static constexpr std::int64_t largest_extent = std::int64_t{1} << 24;
   std::int64_t values() const { return value_dim == 0 ? head_dim : value_dim; }
-  std::int64_t keys_read() const;  // keys of a sequence that any of its queries sees
+  // keys of a sequence that any of its queries sees
+  std::int64_t keys_read() const { return causal && window > 0 ? std::min(keys, window + queries - 1) : keys; }
   // Returns the operations of the unmasked products of queries with keys and of scores with values. The gradient has
   // five such products instead of two.
   sim::Flops flops() const;

@@ -8,7 +8,6 @@
 #include "sim/gate.h"
 
 namespace c3sim::models {
-
 namespace {
 
 bool with_host(const SdmaCopySpec& spec) { return spec.from == host_device || spec.to == host_device; }

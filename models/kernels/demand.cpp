@@ -7,7 +7,6 @@
 #include "models/platform/device.h"
 
 namespace c3sim::models {
-
 namespace {
 
 void add_memory(UsageList& usages, const Memory& memory, const MemoryDemand& demand, double busiest_share) {

@@ -7,9 +7,9 @@
 #include <optional>
 #include <span>
 
-#include "models/machine/activity_tag.h"
 #include "models/machine/memory.h"
 #include "models/machine/power.h"
+#include "models/machine/resource_kind.h"
 #include "sim/resource_network.h"
 #include "sim/units.h"
 

@@ -8,7 +8,6 @@
 #include <utility>
 
 namespace c3sim::models {
-
 namespace {
 
 constexpr int on_a_cu = 2;  // workgroups that fit a CU, if the spec gives their number
@@ -136,6 +135,7 @@ Kernel elementwise_kernel(const GpuSpec& gpu, const ElementwiseSpec& spec, const
   const CuMask mask = stream.mask;
   Kernel kernel;
   kernel.shape.name = "elementwise";
+  kernel.subject = to_string(spec);
   kernel.shape.tenant = Tenant::stream;
   const bool counted = spec.workgroups > 0;
   kernel.shape.workgroups = counted ? spec.workgroups : gpu.memory.xcds * mask.cus(gpu.cus_per_xcd);
@@ -152,9 +152,7 @@ Kernel elementwise_kernel(const GpuSpec& gpu, const ElementwiseSpec& spec, const
 }
 
 sim::Task<> run_elementwise(Node& node, ElementwiseSpec spec, Stream stream, std::vector<int> gpus) {
-  Launch launch{elementwise_kernel(node.spec().gpu, spec, stream), "elementwise", to_string(spec)};
-  if (gpus.empty()) gpus = node.all_simulated();
-  co_await launch_kernel(node, std::move(gpus), std::move(launch));
+  return launch_kernel(node, elementwise_kernel(node.spec().gpu, spec, stream), std::move(gpus));
 }
 
 }  // namespace c3sim::models

@@ -8,14 +8,12 @@
 #include <numeric>
 #include <unordered_map>
 #include <utility>
-#include <vector>
 
 #include "models/platform/device.h"
 #include "sim/gate.h"
-#include "sim/open_step.h"
+#include "sim/simulator.h"
 
 namespace c3sim::models {
-
 namespace {
 
 // Returns the units of progress of all workgroups of the cohort.
@@ -25,6 +23,14 @@ double work_of(const Cohort& cohort, const Kernel& kernel) {
     for (int i = run.count; i > 0 && run.at(i - 1).workgroup >= kernel.last_from; --i) ++last;
   }
   return (cohort.size() - last) * kernel.work + last * kernel.last_work;
+}
+
+std::size_t hash_of_cus(const Cohort& cohort) {
+  std::size_t hash = 0;
+  for (const Cohort::Run& run : cohort.runs) {
+    for (const int part : {run.xcd, run.cu, run.cu_step, run.count}) boost::hash_combine(hash, part);
+  }
+  return hash;
 }
 
 // A KernelRun runs one kernel on one GPU.
@@ -37,7 +43,15 @@ class KernelRun {
         kernel_(std::move(kernel)),
         tag_{kernel_.shape.stream.operation, kernel_.shape.tenant} {}
 
-  sim::Task<> run();
+  sim::Task<> run() {
+    co_await gpu_.simulator().delay(kernel_.start_up);
+    cache_ = gpu_.cache_sharing().enter({kernel_.l2_fill, kernel_.cache_fill, [this] { describe_waves(); }});
+    KernelSpec shape = kernel_.shape;
+    shape.gpu = gpu_index_;
+    CohortBody body = [this](const Cohort& cohort) { return run_wave(cohort); };
+    co_await gpu_.dispatcher().run(std::move(shape), std::move(body));
+    gpu_.cache_sharing().leave(cache_);
+  }
 
  private:
   struct Wave {
@@ -57,14 +71,144 @@ class KernelRun {
     std::vector<Demand> demands;  // by stream
   };
 
-  sim::Task<> run_wave(const Cohort& cohort);
-  std::size_t footprint_of(const Cohort& cohort);
-  std::size_t add_footprint(Cohort cohort);
-  Standing stand(std::vector<std::size_t> footprints) const;
-  Standing& standing();
-  void forget_standings();
-  void describe_waves();
-  void describe(Wave& wave, std::size_t stream, const Demand& demand, const Portion& portion);
+  sim::Task<> run_wave(const Cohort& cohort) {
+    sim::Latch done(gpu_.simulator(), "a wave of a kernel", static_cast<std::uint64_t>(kernel_.streams));
+    const double amount = work_of(cohort, kernel_) * (1.0 + cohort.lateness);
+    const auto wave = waves_.insert(waves_.end(), {footprint_of(cohort), amount, done, {}});
+    PowerGovernor& governor = gpu_.governor(tag_.tenant);
+    const double streaming = kernel_.streaming * cohort.size();
+    governor.add_streaming_cus(streaming);
+    describe_waves();
+    co_await done.wait();
+    governor.add_streaming_cus(-streaming);
+    for (const auto stream : wave->streams) governor.remove_work(stream);
+    waves_.erase(wave);
+    describe_waves();
+  }
+
+  std::size_t footprint_of(const Cohort& cohort) {
+    const auto [first, last] = known_footprints_.equal_range(hash_of_cus(cohort));
+    const auto known = std::find_if(first, last, [&](const auto& entry) {
+      return std::ranges::equal(footprints_[entry.second].runs, cohort.runs, &Cohort::Run::same_cus);
+    });
+    return known != last ? known->second : add_footprint(cohort);
+  }
+
+  std::size_t add_footprint(Cohort cohort) {
+    known_footprints_.emplace(hash_of_cus(cohort), footprints_.size());
+    footprints_.push_back(std::move(cohort));
+    return footprints_.size() - 1;
+  }
+
+  KernelRun::Standing stand(std::vector<std::size_t> footprints) const {
+    const std::size_t cus_per_xcd = static_cast<std::size_t>(gpu_.spec().cus_per_xcd);
+    const auto for_each_cu = [&](std::size_t footprint, const auto& visit) {
+      for (const Cohort::Run& run : footprints_[footprint].runs) {
+        std::size_t cu = static_cast<std::size_t>(run.xcd) * cus_per_xcd + static_cast<std::size_t>(run.cu);
+        for (int i = 0; i < run.count; ++i, cu += static_cast<std::size_t>(run.cu_step)) visit(cu);
+      }
+    };
+    Standing standing;
+    standing.residents.assign(static_cast<std::size_t>(gpu_.spec().memory.xcds), 0);
+    std::vector<int> on_cu(static_cast<std::size_t>(gpu_.spec().cus()), 0);
+    int busy = 0;  // CUs
+    int most = 0;  // workgroups on one of them
+    for (const std::size_t footprint : footprints) {
+      for_each_cu(footprint, [&](std::size_t cu) {
+        const int before = on_cu[cu]++;
+        busy += before == 0 ? 1 : 0;
+        most = std::max(most, before + 1);
+      });
+      for (std::size_t xcd = 0; xcd < standing.residents.size(); ++xcd) {
+        standing.residents[xcd] += footprints_[footprint].per_xcd[xcd];
+      }
+    }
+    const int workgroups = std::accumulate(standing.residents.begin(), standing.residents.end(), 0);
+    standing.per_cu = static_cast<double>(workgroups) / busy;
+    // Of a CU's pipes, what each has of so many workgroups.
+    std::vector<double> pipes(static_cast<std::size_t>(most) + 1, kernel_.alone);
+    for (std::size_t here = 2; here < pipes.size(); ++here) pipes[here] = 1.0 / static_cast<double>(here);
+
+    standing.portions.reserve(footprints.size());
+    for (const std::size_t footprint : footprints) {
+      Portion& portion = standing.portions.emplace_back();
+      portion.busiest_share = footprints_[footprint].busiest_share();
+      for_each_cu(footprint, [&](std::size_t cu) { portion.pipes += pipes[static_cast<std::size_t>(on_cu[cu])]; });
+      portion.requests = footprints_[footprint].size();
+      portion.share = portion.requests / workgroups;
+    }
+    standing.footprints = std::move(footprints);
+    return standing;
+  }
+
+  KernelRun::Standing& standing() {
+    constexpr std::size_t most_standings = 1024;
+    const auto hash_of_waves = [this] {
+      std::size_t hash = 0;
+      for (const Wave& wave : waves_) boost::hash_combine(hash, wave.footprint);
+      return hash;
+    };
+    const auto [first, last] = standings_.equal_range(hash_of_waves());
+    const auto known = std::find_if(first, last, [this](const auto& entry) {
+      return std::ranges::equal(entry.second.footprints, waves_, {}, {}, &Wave::footprint);
+    });
+    if (known != last) return known->second;
+    if (standings_.size() == most_standings) forget_standings();
+    std::vector<std::size_t> footprints;
+    std::ranges::transform(waves_, std::back_inserter(footprints), &Wave::footprint);
+    return standings_.emplace(hash_of_waves(), stand(std::move(footprints)))->second;
+  }
+
+  // Forgets all standings, and all footprints except those of resident waves.
+  void forget_standings() {
+    standings_.clear();
+    known_footprints_.clear();
+    const std::vector<Cohort> before = std::exchange(footprints_, {});
+    for (Wave& wave : waves_) wave.footprint = footprint_of(before[wave.footprint]);
+  }
+
+  // Describes all resident waves. What a wave moves depends on residents and caches, its speed on its share of CUs.
+  void describe_waves() {
+    if (waves_.empty()) return;
+    const CacheSharing& sharing = gpu_.cache_sharing();
+    Standing& here = standing();
+    const Footing footing{here.residents, here.per_cu, sharing.l2_share(cache_), sharing.cache_share(cache_)};
+    if (here.l2_share != footing.l2_share || here.cache_share != footing.cache_share) {
+      here.l2_share = footing.l2_share;
+      here.cache_share = footing.cache_share;
+      here.demands.clear();
+      for (int stream = 0; stream < kernel_.streams; ++stream) here.demands.push_back(kernel_.demand(stream, footing));
+    }
+    for (std::size_t stream = 0; stream < here.demands.size(); ++stream) {
+      auto portion = here.portions.begin();
+      for (Wave& wave : waves_) describe(wave, stream, here.demands[stream], *portion++);
+    }
+  }
+
+  void describe(Wave& wave, std::size_t stream, const Demand& demand, const Portion& portion) {
+    sim::ResourceNetwork& network = gpu_.network();
+    const bool starts = stream == wave.streams.size();
+    if (!starts && !network.live(wave.streams[stream])) return;
+    sim::ActivitySpec activity = activity_of(node_, gpu_index_, demand, portion, tag_);
+    if (starts) {
+      activity.amount = wave.amount;
+      wave.streams.push_back(network.start(activity, [done = &wave.done] { done->count_down(); }));
+    } else {
+      network.reshape(wave.streams[stream], activity);
+    }
+    PowerGovernor& governor = gpu_.governor(tag_.tenant);
+    // In benchmarks by threads the bytes under way bound the rate sharply: arithmetic hides behind the wait for them.
+    constexpr double sharp = 64.0;
+    const Bend bend =
+        demand.queue_knee > 0.0 ? Bend{activity.cap, sharp} : bend_of(demand, gpu_.spec().memory, portion);
+    if (demand.matrix_per_cycle > 0.0) {
+      governor.set_matrix_work(wave.streams[stream], portion.pipes * demand.matrix_per_cycle, demand.matrix_energy,
+                               bend);
+    } else if (demand.vector_per_cycle > 0.0) {
+      governor.set_vector_work(wave.streams[stream], portion.pipes * demand.vector_per_cycle, demand.vector_flops,
+                               bend);
+    }
+  }
 
   Node& node_;
   int gpu_index_;
@@ -79,173 +223,19 @@ class KernelRun {
   CacheSharing::Handle cache_;
 };
 
-sim::Task<> KernelRun::run() {
-  co_await gpu_.simulator().delay(kernel_.start_up);
-  cache_ = gpu_.cache_sharing().enter({kernel_.l2_fill, kernel_.cache_fill, [this] { describe_waves(); }});
-  KernelSpec shape = kernel_.shape;
-  shape.gpu = gpu_index_;
-  CohortBody body = [this](const Cohort& cohort) { return run_wave(cohort); };
-  co_await gpu_.dispatcher().run(std::move(shape), std::move(body));
-  gpu_.cache_sharing().leave(cache_);
-}
-
-sim::Task<> KernelRun::run_wave(const Cohort& cohort) {
-  sim::Latch done(gpu_.simulator(), "a wave of a kernel", static_cast<std::uint64_t>(kernel_.streams));
-  const double amount = work_of(cohort, kernel_) * (1.0 + cohort.lateness);
-  const auto wave = waves_.insert(waves_.end(), {footprint_of(cohort), amount, done, {}});
-  PowerGovernor& governor = gpu_.governor(tag_.tenant);
-  const double streaming = kernel_.streaming * cohort.size();
-  governor.add_streaming_cus(streaming);
-  describe_waves();
-  co_await done.wait();
-  governor.add_streaming_cus(-streaming);
-  for (const auto stream : wave->streams) governor.remove_work(stream);
-  waves_.erase(wave);
-  describe_waves();
-}
-
-// Describes all resident waves. What a wave moves depends on residents and caches, its speed on its share of CUs.
-void KernelRun::describe_waves() {
-  if (waves_.empty()) return;
-  const CacheSharing& sharing = gpu_.cache_sharing();
-  Standing& here = standing();
-  const Footing footing{here.residents, here.per_cu, sharing.l2_share(cache_), sharing.cache_share(cache_)};
-  if (here.l2_share != footing.l2_share || here.cache_share != footing.cache_share) {
-    here.l2_share = footing.l2_share;
-    here.cache_share = footing.cache_share;
-    here.demands.clear();
-    for (int stream = 0; stream < kernel_.streams; ++stream) here.demands.push_back(kernel_.demand(stream, footing));
-  }
-  for (std::size_t stream = 0; stream < here.demands.size(); ++stream) {
-    auto portion = here.portions.begin();
-    for (Wave& wave : waves_) describe(wave, stream, here.demands[stream], *portion++);
-  }
-}
-
-void KernelRun::describe(Wave& wave, std::size_t stream, const Demand& demand, const Portion& portion) {
-  sim::ResourceNetwork& network = gpu_.network();
-  const bool starts = stream == wave.streams.size();
-  if (!starts && !network.live(wave.streams[stream])) return;
-  sim::ActivitySpec activity = activity_of(node_, gpu_index_, demand, portion, tag_);
-  if (starts) {
-    activity.amount = wave.amount;
-    wave.streams.push_back(network.start(activity, [done = &wave.done] { done->count_down(); }));
-  } else {
-    network.reshape(wave.streams[stream], activity);
-  }
-  PowerGovernor& governor = gpu_.governor(tag_.tenant);
-  // In benchmarks by threads the bytes under way bound the rate sharply: arithmetic hides behind the wait for them.
-  constexpr double sharp = 64.0;
-  const Bend bend = demand.queue_knee > 0.0 ? Bend{activity.cap, sharp} : bend_of(demand, gpu_.spec().memory, portion);
-  if (demand.matrix_per_cycle > 0.0) {
-    governor.set_matrix_work(wave.streams[stream], portion.pipes * demand.matrix_per_cycle, demand.matrix_energy, bend);
-  } else if (demand.vector_per_cycle > 0.0) {
-    governor.set_vector_work(wave.streams[stream], portion.pipes * demand.vector_per_cycle, demand.vector_flops, bend);
-  }
-}
-
-std::size_t hash_of_cus(const Cohort& cohort) {
-  std::size_t hash = 0;
-  for (const Cohort::Run& run : cohort.runs) {
-    for (const int part : {run.xcd, run.cu, run.cu_step, run.count}) boost::hash_combine(hash, part);
-  }
-  return hash;
-}
-
-std::size_t KernelRun::footprint_of(const Cohort& cohort) {
-  const auto [first, last] = known_footprints_.equal_range(hash_of_cus(cohort));
-  const auto known = std::find_if(first, last, [&](const auto& entry) {
-    return std::ranges::equal(footprints_[entry.second].runs, cohort.runs, &Cohort::Run::same_cus);
-  });
-  return known != last ? known->second : add_footprint(cohort);
-}
-
-std::size_t KernelRun::add_footprint(Cohort cohort) {
-  known_footprints_.emplace(hash_of_cus(cohort), footprints_.size());
-  footprints_.push_back(std::move(cohort));
-  return footprints_.size() - 1;
-}
-
-KernelRun::Standing& KernelRun::standing() {
-  constexpr std::size_t most_standings = 1024;
-  const auto hash_of_waves = [this] {
-    std::size_t hash = 0;
-    for (const Wave& wave : waves_) boost::hash_combine(hash, wave.footprint);
-    return hash;
-  };
-  const auto [first, last] = standings_.equal_range(hash_of_waves());
-  const auto known = std::find_if(first, last, [this](const auto& entry) {
-    return std::ranges::equal(entry.second.footprints, waves_, {}, {}, &Wave::footprint);
-  });
-  if (known != last) return known->second;
-  if (standings_.size() == most_standings) forget_standings();
-  std::vector<std::size_t> footprints;
-  std::ranges::transform(waves_, std::back_inserter(footprints), &Wave::footprint);
-  return standings_.emplace(hash_of_waves(), stand(std::move(footprints)))->second;
-}
-
-// Forgets all standings, and all footprints except those of resident waves.
-void KernelRun::forget_standings() {
-  standings_.clear();
-  known_footprints_.clear();
-  const std::vector<Cohort> before = std::exchange(footprints_, {});
-  for (Wave& wave : waves_) wave.footprint = footprint_of(before[wave.footprint]);
-}
-
-KernelRun::Standing KernelRun::stand(std::vector<std::size_t> footprints) const {
-  const std::size_t cus_per_xcd = static_cast<std::size_t>(gpu_.spec().cus_per_xcd);
-  const auto for_each_cu = [&](std::size_t footprint, const auto& visit) {
-    for (const Cohort::Run& run : footprints_[footprint].runs) {
-      std::size_t cu = static_cast<std::size_t>(run.xcd) * cus_per_xcd + static_cast<std::size_t>(run.cu);
-      for (int i = 0; i < run.count; ++i, cu += static_cast<std::size_t>(run.cu_step)) visit(cu);
-    }
-  };
-  Standing standing;
-  standing.residents.assign(static_cast<std::size_t>(gpu_.spec().memory.xcds), 0);
-  std::vector<int> on_cu(static_cast<std::size_t>(gpu_.spec().cus()), 0);
-  int busy = 0;  // CUs
-  int most = 0;  // workgroups on one of them
-  for (const std::size_t footprint : footprints) {
-    for_each_cu(footprint, [&](std::size_t cu) {
-      const int before = on_cu[cu]++;
-      busy += before == 0 ? 1 : 0;
-      most = std::max(most, before + 1);
-    });
-    for (std::size_t xcd = 0; xcd < standing.residents.size(); ++xcd) {
-      standing.residents[xcd] += footprints_[footprint].per_xcd[xcd];
-    }
-  }
-  const int workgroups = std::accumulate(standing.residents.begin(), standing.residents.end(), 0);
-  standing.per_cu = static_cast<double>(workgroups) / busy;
-  // Of a CU's pipes, what each has of so many workgroups.
-  std::vector<double> pipes(static_cast<std::size_t>(most) + 1, kernel_.alone);
-  for (std::size_t here = 2; here < pipes.size(); ++here) pipes[here] = 1.0 / static_cast<double>(here);
-
-  standing.portions.reserve(footprints.size());
-  for (const std::size_t footprint : footprints) {
-    Portion& portion = standing.portions.emplace_back();
-    portion.busiest_share = footprints_[footprint].busiest_share();
-    for_each_cu(footprint, [&](std::size_t cu) { portion.pipes += pipes[static_cast<std::size_t>(on_cu[cu])]; });
-    portion.requests = footprints_[footprint].size();
-    portion.share = portion.requests / workgroups;
-  }
-  standing.footprints = std::move(footprints);
-  return standing;
-}
-
 struct Progress {
   sim::Latch ended;     // counts GPUs on which the kernel has not ended
   sim::Latch finished;  // counts GPUs whose end the host does not know yet
 };
 
-sim::Task<> launch_on(Node& node, int gpu, const Launch& launch, Progress& progress) {
+sim::Task<> launch_on(Node& node, int gpu, const Kernel& kernel, Progress& progress) {
   co_await node.host().launch_kernel(gpu);
-  const Stream& stream = launch.kernel.shape.stream;
-  co_await begin_behind(node, gpu, stream, node.spec().host.kernel_gap, launch.kernel.start_up);
+  const Stream& stream = kernel.shape.stream;
+  co_await begin_behind(node, gpu, stream, node.spec().host.kernel_gap, kernel.start_up);
   sim::OpenStep step(node.simulator());
-  co_await run_kernel(node, gpu, launch.kernel);
-  if (launch.afterwards) co_await launch.afterwards();
-  if (step.recorded()) step.end(device_name(gpu) + "." + launch.track, "kernel", launch.subject);
+  co_await run_kernel(node, gpu, kernel);
+  if (kernel.afterwards) co_await kernel.afterwards();
+  if (step.recorded()) step.end(device_name(gpu) + "." + kernel.shape.name, "kernel", kernel.subject);
   progress.ended.count_down();
   if (progress.ended.count() == 0 && stream.ended != nullptr) stream.ended->open();
   co_await node.host().notice_kernel_end(gpu);
@@ -270,11 +260,13 @@ sim::Task<> run_kernel(Node& node, int gpu, Kernel kernel) {
   co_await run.run();
 }
 
-sim::Task<> launch_kernel(Node& node, std::vector<int> gpus, Launch launch) {
-  Progress progress{sim::Latch(node.simulator(), "the end of " + launch.track + " on all GPUs", gpus.size()),
-                    sim::Latch(node.simulator(), "all GPUs to finish " + launch.track, gpus.size())};
+sim::Task<> launch_kernel(Node& node, Kernel kernel, std::vector<int> gpus) {
+  if (gpus.empty()) gpus = node.all_simulated();
+  const std::string& name = kernel.shape.name;
+  Progress progress{sim::Latch(node.simulator(), "the end of " + name + " on all GPUs", gpus.size()),
+                    sim::Latch(node.simulator(), "all GPUs to finish " + name, gpus.size())};
   for (const int gpu : gpus) {
-    node.simulator().spawn(launch.track + " on " + device_name(gpu), launch_on(node, gpu, launch, progress));
+    node.simulator().spawn(name + " on " + device_name(gpu), launch_on(node, gpu, kernel, progress));
   }
   co_await progress.finished.wait();
 }

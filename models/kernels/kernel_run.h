@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "models/kernels/demand.h"
-#include "models/machine/cache_sharing.h"
 #include "models/machine/dispatcher.h"
 #include "models/node.h"
 #include "sim/task.h"
@@ -29,6 +28,8 @@ struct Kernel {
   sim::BytesPerSecond l2_fill;
   sim::BytesPerSecond cache_fill;
   std::function<Demand(int stream, const Footing& footing)> demand;
+  std::string subject{};                         // what it works on, for traces, where its track has its name
+  std::function<sim::Task<>()> afterwards = {};  // what it waits for after its last workgroup; may be empty
 };
 
 // Waits until the operations before a kernel in its stream have ended and, if it had to wait, for the gap that the GPU
@@ -40,14 +41,8 @@ sim::Task<> begin_behind(Node& node, int gpu, const Stream& stream, sim::Time ga
 // Runs the kernel from its arrival at the dispatcher of the GPU until its last workgroup has retired.
 sim::Task<> run_kernel(Node& node, int gpu, Kernel kernel);
 
-// A Launch is a kernel with the track that shows it in traces ("gemm") and a text for what it works on.
-struct Launch {
-  Kernel kernel;
-  std::string track;
-  std::string subject;
-  std::function<sim::Task<>()> afterwards = {};  // what the kernel waits for after its last workgroup; may be empty
-};
-// Runs the same kernel on `gpus`, from the host's first instruction to its knowledge that all have finished.
-sim::Task<> launch_kernel(Node& node, std::vector<int> gpus, Launch launch);
+// Runs the same kernel on `gpus` (all if empty), from the host's first instruction to its knowledge that all have
+// finished.
+sim::Task<> launch_kernel(Node& node, Kernel kernel, std::vector<int> gpus);
 
 }  // namespace c3sim::models

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <string>
 #include <utility>
 
 #include "models/kernels/kernel_run.h"
@@ -57,6 +56,7 @@ sim::Task<> write_back(Node& node, const RemoteKernelSpec& spec, sim::Bytes dirt
 Kernel kernel_of(Node& node, const RemoteKernelSpec& spec, sim::Bytes dirty, const Stream& stream) {
   Kernel kernel;
   kernel.shape.name = "remote access";
+  kernel.subject = to_string(spec);
   kernel.shape.workgroups = spec.workgroups;
   kernel.shape.workgroup = node.spec().gpu.cu;  // one to a CU
   kernel.shape.stream = stream;
@@ -97,12 +97,12 @@ std::string why_impossible(const RemoteKernelSpec& spec, int gpus, const GpuSpec
 
 sim::Task<> run_remote_kernel(Node& node, RemoteKernelSpec spec, Stream stream) {
   const sim::Bytes dirty = dirty_at_the_end(node, spec);
-  Launch launch{kernel_of(node, spec, dirty, stream), "remote access", to_string(spec)};
+  Kernel kernel = kernel_of(node, spec, dirty, stream);
   if (dirty > sim::Bytes(0.0)) {
-    launch.afterwards = [&node, &spec, dirty, stream] { return write_back(node, spec, dirty, stream.operation); };
+    kernel.afterwards = [&node, &spec, dirty, stream] { return write_back(node, spec, dirty, stream.operation); };
   }
   std::vector<int> gpus(1, spec.gpu);
-  co_await launch_kernel(node, std::move(gpus), std::move(launch));
+  co_await launch_kernel(node, std::move(kernel), std::move(gpus));
 }
 
 }  // namespace c3sim::models

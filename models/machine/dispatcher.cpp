@@ -1,12 +1,8 @@
 #include "models/machine/dispatcher.h"
 
-#include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstddef>
 #include <iterator>
-#include <numeric>
-#include <span>
 
 #include "sim/check.h"
 
@@ -70,24 +66,12 @@ std::vector<Cohort> apart_at_the_end(const Cohort& whole, double spread) {
 }
 }  // namespace
 
-int Cohort::size() const { return std::accumulate(per_xcd.begin(), per_xcd.end(), 0); }
-
 std::vector<Cohort::Placement> Cohort::placements() const {
   std::vector<Placement> all;
   for (const Run& run : runs) {
     for (int i = 0; i < run.count; ++i) all.push_back(run.at(i));
   }
   return all;
-}
-
-int Cohort::last_workgroup() const {
-  int last = 0;
-  for (const Run& run : runs) last = std::max(last, run.at(run.count - 1).workgroup);
-  return last;
-}
-
-double Cohort::busiest_share() const {
-  return static_cast<double>(*std::max_element(per_xcd.begin(), per_xcd.end())) / static_cast<double>(size());
 }
 
 // A Queue is a queued kernel with what each XCD still has to place of it, and the cohorts that are being put together.
@@ -241,20 +225,19 @@ void Dispatcher::request_dispatch() {
 
 void Dispatcher::dispatch() {
   dispatch_requested_ = false;
+  const auto is_running_gemm = [](const Queue& queue) {
+    return queue.kernel.tenant == Tenant::gemm && queue.unfinished > 0;
+  };
   for (Queue& queue : queues_) queue.deal_last();
   for (int xcd = 0; xcd < xcds(); ++xcd) dispatch_xcd(xcd);
   for (Queue& queue : queues_) {
     queue.settle();
     for (Cohort& cohort : queue.take_formed()) {
-      cohort.amid_gemm = is_collective(queue.kernel.tenant) && simulator_.now() > queue.asked && runs_gemm();
+      cohort.amid_gemm = is_collective(queue.kernel.tenant) && simulator_.now() > queue.asked &&
+                         std::ranges::any_of(queues_, is_running_gemm);
       simulator_.spawn(name_ + "." + queue.kernel.name, run_cohort(queue, std::move(cohort)));
     }
   }
-}
-
-bool Dispatcher::runs_gemm() const {
-  return std::ranges::any_of(
-      queues_, [](const Queue& queue) { return queue.kernel.tenant == Tenant::gemm && queue.unfinished > 0; });
 }
 
 void Dispatcher::dispatch_xcd(int index) {
@@ -291,10 +274,6 @@ Dispatcher::Queue* Dispatcher::turn_holder(Xcd& xcd) {
   xcd.turn = next == queues_.end() ? &*first : &*next;
   xcd.turn_began = simulator_.now();
   return xcd.turn;
-}
-
-std::size_t Dispatcher::view_of(const KernelSpec& kernel) const {
-  return apart_.size() == 1 || !is_collective(kernel.tenant) ? 0 : 1;
 }
 
 // A CU on which a workgroup stays does not fall free for others.
@@ -413,32 +392,27 @@ sim::Task<> Dispatcher::run_cohort(Queue& queue, Cohort cohort) {
   if (!cohort.stays && (!follows || workgroups_that_fit(cu_, queue.kernel.workgroup) == 1)) {
     co_await simulator_.delay(spec_.workgroup_launch);
   }
-  if (stream.polled.word != nullptr) co_await poll(queue, cohort);
+  if (stream.polled.word != nullptr) {
+    // Workgroups are numbered as if XCDs took turns: an XCD that takes more than its share has numbers beyond the last.
+    int last = 0;
+    for (const Cohort::Run& run : cohort.runs) last = std::max(last, run.at(run.count - 1).workgroup);
+    const Condition due = stream.polled.condition_of(std::min(last, queue.kernel.workgroups - 1));
+    co_await stream.polled.word->wait(due, queue.kernel.name);
+    co_await simulator_.delay(stream.polled.read);
+  }
   co_await queue.body(cohort);
   if (stream.fence > sim::Time::zero()) co_await simulator_.delay(stream.fence);
-  retire(queue, cohort);
+  for (const Cohort::Run& run : cohort.runs) {
+    add_room(queue.kernel, run, queue.kernel.workgroup);
+    if (queue.kernel.dealing != Dealing::per_xcd) queue.staying.push_back(run);
+  }
+  request_dispatch();
   queue.unfinished -= cohort.size();
   if (stream.progress) {
     const int all = queue.kernel.workgroups;
     stream.progress({queue.kernel.gpu, all - queue.unfinished, all});
   }
   if (queue.unfinished == 0) queue.done.open();
-}
-
-sim::Task<> Dispatcher::poll(const Queue& queue, const Cohort& cohort) {
-  const PolledWord polled = queue.kernel.stream.polled;
-  // Workgroups are numbered as if XCDs took turns: an XCD that takes more than its share has numbers beyond the last.
-  const int last = std::min(cohort.last_workgroup(), queue.kernel.workgroups - 1);
-  co_await polled.word->wait(polled.condition_of(last), queue.kernel.name);
-  co_await simulator_.delay(polled.read);
-}
-
-void Dispatcher::retire(Queue& queue, const Cohort& cohort) {
-  for (const Cohort::Run& run : cohort.runs) {
-    add_room(queue.kernel, run, queue.kernel.workgroup);
-    if (queue.kernel.dealing != Dealing::per_xcd) queue.staying.push_back(run);
-  }
-  request_dispatch();
 }
 
 }  // namespace c3sim::models

@@ -3,9 +3,11 @@
 // retire. Workgroups that are placed together run alike; only those of a kernel's last wave end at different times.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <functional>
 #include <list>
+#include <numeric>
 #include <span>
 #include <string>
 #include <vector>
@@ -60,11 +62,12 @@ struct Cohort {
   bool stays = false;        // its workgroups have done a piece of work on these CUs before
   double lateness = 0.0;     // how much longer than the mean its CUs take in the last wave, over a workgroup's time
 
-  int size() const;
+  int size() const { return std::accumulate(per_xcd.begin(), per_xcd.end(), 0); }
   std::vector<Placement> placements() const;
-  int last_workgroup() const;
   // Returns the share of the workgroups that is on the XCD with most of them.
-  double busiest_share() const;
+  double busiest_share() const {
+    return static_cast<double>(*std::max_element(per_xcd.begin(), per_xcd.end())) / static_cast<double>(size());
+  }
 };
 
 // Runs the workgroups of a cohort to their end. Called once per cohort.
@@ -118,10 +121,11 @@ class Dispatcher {
   void dispatch();
   void dispatch_xcd(int index);
   Queue* turn_holder(Xcd& xcd);
-  bool runs_gemm() const;
   // Returns which record of the room on the CUs the kernel uses. There is one record, except on a machine without
   // cu_loss or dispatch_wait: there collectives see record 1, all other kernels 0.
-  std::size_t view_of(const KernelSpec& kernel) const;
+  std::size_t view_of(const KernelSpec& kernel) const {
+    return apart_.size() == 1 || !is_collective(kernel.tenant) ? 0 : 1;
+  }
   // Gives workgroups that have finished a piece of work the next piece, on the CU where they are.
   void place_staying(Queue& queue, int xcd_index);
   // Places as many workgroups as find room in their turn.
@@ -132,10 +136,8 @@ class Dispatcher {
   std::size_t engine_of(int cu) const { return engines_[static_cast<std::size_t>(cu)]; }
   // Adds `each` to the room on each CU of the run; it is negative when workgroups are placed.
   void add_room(const KernelSpec& kernel, const Cohort::Run& run, const CuResources& each);
+  // Runs the cohort, whose workgroups hold their CUs while they wait for the kernel's polled word.
   sim::Task<> run_cohort(Queue& queue, Cohort cohort);
-  // Waits for the kernel's polled word. The cohort's workgroups hold their CUs meanwhile.
-  sim::Task<> poll(const Queue& queue, const Cohort& cohort);
-  void retire(Queue& queue, const Cohort& cohort);
 
   sim::Simulator& simulator_;
   DispatchSpec spec_;

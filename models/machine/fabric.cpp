@@ -2,11 +2,9 @@
 
 #include <utility>
 
-#include "models/machine/resource_kind.h"
 #include "models/platform/device.h"
 
 namespace c3sim::models {
-
 namespace {
 std::size_t index(int i) { return static_cast<std::size_t>(i); }
 }  // namespace
@@ -80,10 +78,6 @@ std::vector<sim::ResourceId> Fabric::ports(int gpu) const {
     links.push_back(link(peer, gpu));
   }
   return links;
-}
-
-sim::BytesPerSecond Fabric::rate_out() const {
-  return spec_.topology == Topology::fabric_switch ? spec_.link_rate : (spec_.gpus - 1) * spec_.link_rate;
 }
 
 sim::ResourceId Fabric::link(int from, int to) const {

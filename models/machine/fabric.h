@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "models/machine/usage_list.h"
+#include "models/machine/resource_kind.h"
 #include "models/platform/interference.h"
 #include "models/platform/platform_spec.h"
 #include "sim/resource_network.h"
@@ -47,7 +47,9 @@ class Fabric {
   // Returns every resource that carries what one GPU sends to or receives from the others.
   std::vector<sim::ResourceId> ports(int gpu) const;
   // Returns the rate at which one GPU can send to all others at once.
-  sim::BytesPerSecond rate_out() const;
+  sim::BytesPerSecond rate_out() const {
+    return spec_.topology == Topology::fabric_switch ? spec_.link_rate : (spec_.gpus - 1) * spec_.link_rate;
+  }
   // Returns the directed link (mesh) or the sender's port (switch) by which payload for another GPU leaves.
   sim::ResourceId link(int from, int to) const;
 

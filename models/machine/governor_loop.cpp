@@ -5,14 +5,46 @@
 
 namespace c3sim::models {
 
+void PowerRecord::add(sim::Time since, sim::Time until, sim::Watts power) {
+  if (marks_.empty()) marks_.push_back({since, sim::Joules(0.0)});
+  marks_.push_back({until, marks_.back().energy + power * sim::to_seconds(until - marks_.back().time)});
+}
+
+PowerRecord PowerRecord::moved(sim::Time by) const {
+  PowerRecord record = *this;
+  for (Mark& mark : record.marks_) mark.time += by;
+  return record;
+}
+
+sim::Joules PowerRecord::energy_until(sim::Time time) const {
+  const auto after = std::ranges::upper_bound(marks_, time, {}, &Mark::time);
+  if (marks_.empty()) return at_rest_ * sim::to_seconds(time);
+  if (after == marks_.begin()) return after->energy - at_rest_ * sim::to_seconds(after->time - time);
+  const Mark& before = *(after - 1);
+  const sim::Seconds since = sim::to_seconds(time - before.time);
+  if (after == marks_.end()) return before.energy + at_rest_ * since;
+  return before.energy + (after->energy - before.energy) * (since / sim::to_seconds(after->time - before.time));
+}
+
+// Energy is piecewise linear in time, so the window with the highest mean begins or ends at a mark.
+sim::Watts PowerRecord::highest_mean(sim::Time since, sim::Time until, sim::Time width) const {
+  if (until - since <= width) return mean(since, until);
+  sim::Watts highest = std::max(mean(since, since + width), mean(until - width, until));
+  for (const Mark& mark : marks_) {
+    if (mark.time >= since && mark.time + width <= until) {
+      highest = std::max(highest, mean(mark.time, mark.time + width));
+    }
+    if (mark.time - width >= since && mark.time <= until) {
+      highest = std::max(highest, mean(mark.time - width, mark.time));
+    }
+  }
+  return highest;
+}
+
 namespace {
 constexpr double lowest_level = 0.1;
 constexpr double nothing_else = 1.001;  // power up to this multiple of that at rest counts as rest
 }  // namespace
-
-PowerLimitLoop::State PowerLimitLoop::at_rest(const PowerSpec& spec) {
-  return {spec.level_of(spec.burst_limit), spec.at_rest() / spec.cap, sim::Time(0), sim::Joules(0.0)};
-}
 
 PowerLimitLoop::PowerLimitLoop(const PowerSpec& spec, sim::ResourceNetwork& network, PowerGovernor& governor,
                                const State& state)
@@ -82,10 +114,6 @@ void PowerLimitLoop::move(sim::Watts mean) {
   filtered_ += share * (mean / spec_.cap - filtered_);
   const double step = spec_.integral_gain * (1.0 - filtered_) - spec_.proportional_gain * (filtered_ - before);
   level_ = std::clamp(level_ + step, lowest_level, spec_.level_of(spec_.burst_limit));
-}
-
-ClockLoop::State ClockLoop::at_rest(const PowerSpec& spec) {
-  return {spec.highest_clock, sim::Joules(0.0), PowerRecord(spec.at_rest())};
 }
 
 ClockLoop::ClockLoop(const PowerSpec& spec, sim::ResourceNetwork& network, PowerGovernor& governor, const State& state)

@@ -2,14 +2,47 @@
 // limit on power, ClockLoop the ceiling of the clock.
 #pragma once
 
+#include <deque>
 #include <optional>
 #include <variant>
 
 #include "models/machine/power.h"
-#include "models/machine/power_record.h"
 #include "sim/resource_network.h"
+#include "sim/units.h"
 
 namespace c3sim::models {
+
+// A PowerRecord holds the board power of one GPU over time, for loops that average it over a window.
+class PowerRecord {
+ public:
+  // `at_rest` is the power before the first stretch and after the last.
+  explicit PowerRecord(sim::Watts at_rest) : at_rest_(at_rest) {}
+
+  // Adds a stretch of constant power from `since`, where the stretch before ended if there was one, to `until`.
+  void add(sim::Time since, sim::Time until, sim::Watts power);
+  // Returns the record with all times shifted by `by`.
+  PowerRecord moved(sim::Time by) const;
+  // Drops what lies before `time`; nobody may ask for it afterwards.
+  void forget_before(sim::Time time) {
+    while (marks_.size() > 1 && marks_[1].time <= time) marks_.pop_front();
+  }
+
+  sim::Watts mean(sim::Time since, sim::Time until) const {
+    return (energy_until(until) - energy_until(since)) / sim::to_seconds(until - since);
+  }
+  // Returns the highest mean over any window of length `width` between the two times; if they are nearer, their mean.
+  sim::Watts highest_mean(sim::Time since, sim::Time until, sim::Time width) const;
+
+ private:
+  sim::Joules energy_until(sim::Time time) const;
+
+  struct Mark {
+    sim::Time time;
+    sim::Joules energy;  // drawn up to `time`
+  };
+  sim::Watts at_rest_;
+  std::deque<Mark> marks_;
+};
 
 // PowerLimitLoop is the loop by which firmware holds board power under the cap by moving a limit on instantaneous
 // power. Every `period` it passes the mean since its last step through a first-order filter, and moves the level of the
@@ -25,7 +58,9 @@ class PowerLimitLoop {
     sim::Joules drawn;        // energy drawn since the last step
   };
   // Returns the state of a GPU that has been at rest for long.
-  static State at_rest(const PowerSpec& spec);
+  static State at_rest(const PowerSpec& spec) {
+    return {spec.level_of(spec.burst_limit), spec.at_rest() / spec.cap, sim::Time(0), sim::Joules(0.0)};
+  }
   // Returns the state of a GPU that has long drawn exactly the cap.
   static State at_cap() { return {1.0, 1.0, sim::Time(0), sim::Joules(0.0)}; }
 
@@ -68,7 +103,9 @@ class ClockLoop {
     std::optional<sim::Time> next_step{};  // none: the loop has not started
   };
   // Returns the state of a GPU that has been at rest for long.
-  static State at_rest(const PowerSpec& spec);
+  static State at_rest(const PowerSpec& spec) {
+    return {spec.highest_clock, sim::Joules(0.0), PowerRecord(spec.at_rest())};
+  }
 
   // The loop acts on the governor from now on.
   ClockLoop(const PowerSpec& spec, sim::ResourceNetwork& network, PowerGovernor& governor, const State& state);

@@ -1,10 +1,7 @@
 #include "models/machine/host.h"
 
 #include <algorithm>
-#include <string>
 #include <utility>
-
-#include "sim/open_step.h"
 
 namespace c3sim::models {
 
@@ -18,22 +15,11 @@ sim::Task<> SubmittingThread::occupy_until(sim::Time end, Occupation occupation)
   step.end(name_, occupation.kind, occupation.subject);
 }
 
-sim::Task<> SubmittingThread::work(sim::Time duration, Occupation occupation) {
-  co_await free_.acquire();
-  co_await occupy_until(simulator_.now() + duration, occupation);
-  free_.release();
-}
-
-sim::Task<> SubmittingThread::work_and_sleep(sim::Time duration, Occupation occupation, sim::Time sleep,
-                                             Occupation why) {
+sim::Task<> SubmittingThread::work(sim::Time duration, Occupation occupation, sim::Time sleep, Occupation why) {
   co_await free_.acquire();
   co_await occupy_until(simulator_.now() + duration, occupation);
   if (sleep > sim::Time::zero()) co_await occupy_until(simulator_.now() + sleep, why);
   free_.release();
-}
-
-sim::Task<> SubmittingThread::write_command(std::int64_t packets, std::string_view subject) {
-  return work(costs_.command_write + packets * costs_.packet_write, {"write command", subject});
 }
 
 sim::Task<> SubmittingThread::ring_doorbell(std::string_view subject) {
@@ -66,35 +52,27 @@ sim::Task<> SubmittingThread::see(MemoryWord& word, Condition condition, sim::Ti
 Host::Host(const HostSpec& spec, sim::Simulator& simulator, int gpus)
     : simulator_(simulator), spec_(spec), activity_(static_cast<std::size_t>(gpus)) {
   const int count = spec.threads == HostThreads::one ? 1 : gpus;
-  for (int i = 0; i < count; ++i) {
-    threads_.push_back(
-        std::make_unique<SubmittingThread>(simulator, "host.thread" + std::to_string(i), spec.submission));
-  }
+  for (int i = 0; i < count; ++i) threads_.emplace_back(simulator, "host.thread" + std::to_string(i), spec.submission);
   for (int gpu = 0; gpu < gpus; ++gpu) {
-    launchers_.push_back(
-        std::make_unique<SubmittingThread>(simulator, "host.launcher" + std::to_string(gpu), spec.submission));
+    launchers_.emplace_back(simulator, "host.launcher" + std::to_string(gpu), spec.submission);
   }
-}
-
-SubmittingThread& Host::thread_of(int gpu) {
-  return *threads_[spec_.threads == HostThreads::one ? 0 : static_cast<std::size_t>(gpu)];
 }
 
 sim::Task<> Host::launch(int gpu, sim::Time time, const char* what) {
-  SubmittingThread& launcher = *launchers_[static_cast<std::size_t>(gpu)];
+  SubmittingThread& launcher = launchers_[static_cast<std::size_t>(gpu)];
   Activity& activity = activity_[static_cast<std::size_t>(gpu)];
   const sim::Time asked = simulator_.now();
   const bool at_rest = activity.kernels == 0 && (!activity.last_end || asked - *activity.last_end >= spec_.wake_up);
   ++activity.kernels;
   const SubmittingThread::Occupation launching{what, {}};
   const SubmittingThread::Occupation waking{"wake up", {}};
-  co_await launcher.work_and_sleep(time, launching, at_rest ? spec_.wake_up : sim::Time::zero(), waking);
+  co_await launcher.work(time, launching, at_rest ? spec_.wake_up : sim::Time::zero(), waking);
 }
 
 sim::Task<> Host::notice_kernel_end(int gpu) {
   sim::OpenStep step(simulator_);
   co_await simulator_.delay(spec_.kernel_notice);
-  step.end(launchers_[static_cast<std::size_t>(gpu)]->name(), "notice kernel end");
+  step.end(launchers_[static_cast<std::size_t>(gpu)].name(), "notice kernel end");
   Activity& activity = activity_[static_cast<std::size_t>(gpu)];
   --activity.kernels;
   activity.last_end = simulator_.now();

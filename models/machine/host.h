@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
+#include <deque>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,7 +10,7 @@
 
 #include "models/machine/memory_word.h"
 #include "models/platform/host_spec.h"
-#include "sim/semaphore.h"
+#include "sim/gate.h"
 #include "sim/simulator.h"
 #include "sim/task.h"
 
@@ -27,11 +27,12 @@ class SubmittingThread {
     std::string_view kind;
     std::string_view subject;
   };
-  // Occupies the thread for `duration`, after all that it was asked to do before.
-  sim::Task<> work(sim::Time duration, Occupation occupation);
-  // Does the same, then sleeps for `sleep`. Work that the thread is asked for meanwhile waits, in order.
-  sim::Task<> work_and_sleep(sim::Time duration, Occupation occupation, sim::Time sleep, Occupation why);
-  sim::Task<> write_command(std::int64_t packets, std::string_view subject);
+  // Occupies the thread for `duration`, after all that it was asked to do before. Then the thread may sleep; work that
+  // it is asked for meanwhile waits, in order.
+  sim::Task<> work(sim::Time duration, Occupation occupation, sim::Time sleep = sim::Time(0), Occupation why = {});
+  sim::Task<> write_command(std::int64_t packets, std::string_view subject) {
+    return work(costs_.command_write + packets * costs_.packet_write, {"write command", subject});
+  }
   // Rings a doorbell; ends when the store has left the thread.
   sim::Task<> ring_doorbell(std::string_view subject);
   sim::Task<> write_word(MemoryWord& word, std::int64_t value);
@@ -62,9 +63,11 @@ class Host {
   const HostSpec& spec() const { return spec_; }
   int threads() const { return static_cast<int>(threads_.size()); }
   // Returns the thread that drives the engines of GPU `gpu` (0 <= gpu < gpus).
-  SubmittingThread& thread_of(int gpu);
+  SubmittingThread& thread_of(int gpu) {
+    return threads_[spec_.threads == HostThreads::one ? 0 : static_cast<std::size_t>(gpu)];
+  }
   // Returns the thread that launches the kernels of GPU `gpu`.
-  SubmittingThread& launcher_of(int gpu) { return *launchers_[static_cast<std::size_t>(gpu)]; }
+  SubmittingThread& launcher_of(int gpu) { return launchers_[static_cast<std::size_t>(gpu)]; }
 
   // Launches a kernel. Occupies the launcher of `gpu` and ends when the command has left it and the GPU, if it was at
   // rest, is awake. The launcher sleeps while the GPU wakes up, so that kernels start in the order of their launches.
@@ -86,9 +89,9 @@ class Host {
 
   sim::Simulator& simulator_;
   HostSpec spec_;
-  std::vector<std::unique_ptr<SubmittingThread>> threads_;
+  std::deque<SubmittingThread> threads_;
   // One process per GPU launches kernels, as RCCL's users do, whichever thread drives the engines.
-  std::vector<std::unique_ptr<SubmittingThread>> launchers_;  // by GPU
+  std::deque<SubmittingThread> launchers_;  // by GPU
   // Counts the kernels whose end the host has not noticed yet, and holds the time of the last notice. A GPU without
   // kernels for HostSpec::wake_up is at rest.
   struct Activity {

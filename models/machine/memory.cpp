@@ -3,15 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "models/machine/resource_kind.h"
-
 namespace c3sim::models {
-
 namespace {
-
-// Both tables give the part of a resource that each tenant uses.
-const PerTenant<std::size_t> compute_and_communication(0, 1, 1, 0, 1);
-const PerTenant<std::size_t> compute_and_collectives(0, 1, 2, 0, 0);
 
 ResourceKind kind_of(const MemoryLevel& level) {
   if (level.mechanism == Mechanism::l2) return ResourceKind::l2;
@@ -36,12 +29,12 @@ sim::ResourceNetwork::Apart apart_below_l2(const MemorySpec& spec, ResourceKind 
   if (kind == ResourceKind::hbm && spec.arbitration != Arbitration::off && !level.bandwidth) {
     level.bandwidth = true;
     level.latency = true;
-    level.part = compute_and_communication.in_order();
+    level.part = {0, 1, 1, 0, 1};  // compute and communication, in the order of Tenant
     level.share = {1.0 - spec.arbitration_floor, 1.0};
     return level;
   }
   if (channels > 0.0 || spec.collectives_first) {
-    level.part = compute_and_collectives.in_order();
+    level.part = {0, 1, 2, 0, 0};  // compute and the two kinds of collectives, in the order of Tenant
     level.latency = true;
   }
   return level;
@@ -158,15 +151,35 @@ void Memory::add_below_l2(UsageList& usages, Traffic traffic) const {
   usages.add(meters_->writes, writes);
 }
 
-void Memory::add_bursts(UsageList& usages, double busiest_share, double l2_bytes) const {
-  if (bursts_) usages.add(*bursts_, busiest_share * spec_.xcds * l2_bytes);
-}
-
 void Memory::add_from_xcds(UsageList& usages, double busiest_share, double l2_bytes, Traffic beyond) const {
   const double unevenness = busiest_share * spec_.xcds;
   usages.add(l2(), unevenness * l2_bytes);
   usages.add(ports_, unevenness * (beyond.reads + beyond.writes + beyond.updates));
   add_below_l2(usages, beyond);
+}
+
+CacheSharing::Handle CacheSharing::enter(Client client) {
+  const Handle handle = clients_.insert(clients_.end(), std::move(client));
+  notify_all_but(handle);
+  return handle;
+}
+
+void CacheSharing::leave(Handle client) {
+  clients_.erase(client);
+  notify_all_but(clients_.end());
+}
+
+double CacheSharing::share(Handle client, sim::BytesPerSecond Client::*fill, Mechanism level) const {
+  if (without_.has(level)) return 1.0;
+  sim::BytesPerSecond all;
+  for (const Client& other : clients_) all += other.*fill;
+  return all.value() > 0.0 ? (*client).*fill / all : 1.0;
+}
+
+void CacheSharing::notify_all_but(Handle client) {
+  for (Handle other = clients_.begin(); other != clients_.end(); ++other) {
+    if (other != client && other->on_change) other->on_change();
+  }
 }
 
 }  // namespace c3sim::models

@@ -4,15 +4,18 @@
 // loaded; a kernel that sits on some XCDs only pays for the busiest one.
 #pragma once
 
+#include <functional>
+#include <list>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "models/machine/usage_list.h"
+#include "models/machine/resource_kind.h"
 #include "models/platform/interference.h"
 #include "models/platform/memory_spec.h"
 #include "sim/resource_network.h"
+#include "sim/units.h"
 
 namespace c3sim::models {
 
@@ -43,7 +46,9 @@ class Memory {
   // Adds traffic that starts below the L2s: that of copy engines, and of reads and writes by other GPUs.
   void add_below_l2(UsageList& usages, Traffic traffic) const;
   // Adds the loads of matrix kernels to the bursts at the L2s, in addition to what add_from_xcds() adds.
-  void add_bursts(UsageList& usages, double busiest_share, double l2_bytes) const;
+  void add_bursts(UsageList& usages, double busiest_share, double l2_bytes) const {
+    if (bursts_) usages.add(*bursts_, busiest_share * spec_.xcds * l2_bytes);
+  }
   // Adds the traffic of workgroups: `l2_bytes` pass through the L2s, `beyond` leaves them. `busiest_share` is the share
   // that comes from the XCD with most of it; evenly_spread() if all have the same.
   void add_from_xcds(UsageList& usages, double busiest_share, double l2_bytes, Traffic beyond) const;
@@ -97,6 +102,39 @@ class Memory {
     sim::ResourceId reads, writes, cache;
   };
   std::optional<Meters> meters_;
+};
+
+// CacheSharing divides the caches of one GPU among its kernels. Under least-recently-used replacement a stream's share
+// of a cache follows its share of the fills, so every kernel declares how fast it fills each level while undisturbed.
+class CacheSharing {
+ public:
+  struct Client {
+    sim::BytesPerSecond l2_fill;      // over all L2s of the GPU
+    sim::BytesPerSecond cache_fill;   // Infinity Cache
+    std::function<void()> on_change;  // called when another client enters or leaves; may be empty
+  };
+  using Handle = std::list<Client>::iterator;
+
+  // Every client holds all of the levels in `without`. `set_apart` is the share of the Infinity Cache that belongs to
+  // collectives, which never ask for their share.
+  explicit CacheSharing(Mechanisms without = {}, double set_apart = 0.0) : without_(without), set_apart_(set_apart) {}
+
+  Handle enter(Client client);
+  void leave(Handle client);
+
+  // Both return the share of the capacity that the client holds, 0..1.
+  double l2_share(Handle client) const { return share(client, &Client::l2_fill, Mechanism::l2); }
+  double cache_share(Handle client) const {
+    return set_apart_ > 0.0 ? 1.0 - set_apart_ : share(client, &Client::cache_fill, Mechanism::infinity_cache);
+  }
+
+ private:
+  double share(Handle client, sim::BytesPerSecond Client::*fill, Mechanism level) const;
+  void notify_all_but(Handle client);
+
+  Mechanisms without_;
+  double set_apart_;
+  std::list<Client> clients_;
 };
 
 }  // namespace c3sim::models

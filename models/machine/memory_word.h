@@ -2,11 +2,13 @@
 // The value changes at the instant of the write; seeing the change costs the watcher time.
 #pragma once
 
+#include <array>
 #include <compare>
 #include <coroutine>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "sim/simulator.h"
@@ -19,18 +21,33 @@ struct Condition {
   Comparison comparison = Comparison::equal;
   std::int64_t reference = 0;
 
-  bool holds_for(std::int64_t value) const;
+  bool holds_for(std::int64_t value) const {
+    if (comparison == Comparison::equal) return value == reference;
+    return comparison == Comparison::at_least ? value >= reference : value <= reference;
+  }
   auto operator<=>(const Condition&) const = default;
 };
-std::string to_string(const Condition& condition);  // ">= 1"
+// Returns a text such as ">= 1".
+inline std::string to_string(const Condition& condition) {
+  constexpr std::array<const char*, 3> signs{"== ", ">= ", "<= "};  // in the order of Comparison
+  return signs[static_cast<std::size_t>(condition.comparison)] + std::to_string(condition.reference);
+}
 
 class MemoryWord {
  public:
-  MemoryWord(sim::Simulator& simulator, std::string name, std::int64_t value);
+  MemoryWord(sim::Simulator& simulator, std::string name, std::int64_t value)
+      : simulator_(simulator), name_(std::move(name)), value_(value) {}
   MemoryWord(const MemoryWord&) = delete;
   MemoryWord& operator=(const MemoryWord&) = delete;
 
-  void write(std::int64_t value);
+  void write(std::int64_t value) {
+    value_ = value;
+    written_at_ = simulator_.now();
+    for (const Watcher& watcher : watchers_) {
+      if (meets(watcher.condition)) simulator_.schedule(simulator_.now(), watcher.go_on);
+    }
+    std::erase_if(watchers_, [this](const Watcher& watcher) { return meets(watcher.condition); });
+  }
   void add(std::int64_t addend) { write(value_ + addend); }
 
   sim::Simulator& simulator() { return simulator_; }

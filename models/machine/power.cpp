@@ -1,16 +1,11 @@
 #include "models/machine/power.h"
 
-#include <algorithm>
 #include <boost/math/tools/roots.hpp>
-#include <cmath>
 #include <cstdint>
-#include <limits>
-#include <utility>
 
-#include "sim/powers.h"
+#include "sim/loaded_latency.h"
 
 namespace c3sim::models {
-
 namespace {
 // A clock this close to its target is left alone: real clocks move in steps of about this size.
 constexpr double clock_tolerance = 1e-3;
@@ -78,12 +73,6 @@ void PowerGovernor::set_work(Work work) {
   }
 }
 
-void PowerGovernor::remove_work(sim::ResourceNetwork::ActivityId activity) {
-  std::erase_if(work_, [activity](const Work& work) { return work.activity == activity; });
-}
-
-bool PowerGovernor::does_matrix_work() const { return std::ranges::any_of(work_, &Work::matrix); }
-
 void PowerGovernor::note_rates_beside_clock() {
   for (Work& work : work_) {
     const double rate = network_.rate(work.activity);
@@ -107,10 +96,6 @@ sim::Watts PowerGovernor::traffic_power(bool links_carry) const {
   return sum;
 }
 
-bool PowerGovernor::links_carry() const {
-  return std::ranges::any_of(links_, [this](const auto link) { return network_.load(link) > 0.0; });
-}
-
 void PowerGovernor::note_links() {
   const bool carry = links_carry();
   const sim::Time now = network_.simulator().now();
@@ -125,10 +110,6 @@ double PowerGovernor::watts_by_clock() const {
   const sim::Watts at_rated_clock = spec_.clock_tree + static_cast<double>(busy_workgroups_) * spec_.busy_workgroup +
                                     streaming_cus_ * spec_.streaming_cu;
   return at_rated_clock.value() / spec_.rated_clock.value();
-}
-
-double PowerGovernor::matrix_energy_at(sim::Hertz clock) const {
-  return std::pow(clock / spec_.reference_clock, spec_.voltage_exponent);
 }
 
 template <class RateOf>
@@ -159,20 +140,6 @@ PowerGovernor::Drawn PowerGovernor::drawn_at(sim::Hertz clock, sim::Watts traffi
 sim::Watts PowerGovernor::power() const {
   const auto present = [this](const Work& work) { return network_.rate(work.activity); };
   return sim::Watts(watts_at(clock_, traffic_power(links_carry()), present));
-}
-
-sim::Hertz PowerGovernor::highest_now() const {
-  return std::min(ceiling_, does_matrix_work() ? spec_.matrix_clock : spec_.highest_clock);
-}
-
-void PowerGovernor::set_limit(sim::Watts limit) {
-  network_.regulate_anew();
-  limit_ = limit;
-}
-
-void PowerGovernor::set_ceiling(sim::Hertz ceiling) {
-  network_.regulate_anew();
-  ceiling_ = ceiling;
 }
 
 bool PowerGovernor::regulate() {

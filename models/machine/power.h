@@ -4,6 +4,8 @@
 // the limit or the clock's ceiling: governor_loop.h, or callers that know where the clock settles.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <functional>
 #include <limits>
 #include <list>
@@ -40,7 +42,9 @@ class PowerGovernor {
                        Bend bend = {});
   // Does the same for vector work of `flops` operations in single precision per unit.
   void set_vector_work(sim::ResourceNetwork::ActivityId activity, double per_cycle, double flops, Bend bend = {});
-  void remove_work(sim::ResourceNetwork::ActivityId activity);
+  void remove_work(sim::ResourceNetwork::ActivityId activity) {
+    std::erase_if(work_, [activity](const Work& work) { return work.activity == activity; });
+  }
   void add_busy_workgroups(int count) {
     network_.regulate_anew();  // power changes from now on, not from the last change of rates on
     busy_workgroups_ += count;
@@ -60,11 +64,17 @@ class PowerGovernor {
 
   sim::Hertz clock() const { return clock_; }
   // Bounds board power at every instant from now on; the limit is PowerSpec::limit() at first.
-  void set_limit(sim::Watts limit);
+  void set_limit(sim::Watts limit) {
+    network_.regulate_anew();
+    limit_ = limit;
+  }
   // Keeps links awake from now on, whatever they carry, as on a machine that has communicated and will again.
   void keep_links_awake() { awake_until_ = sim::Time::max(); }
   // Bounds the clock from now on; the ceiling is the highest clock at first.
-  void set_ceiling(sim::Hertz ceiling);
+  void set_ceiling(sim::Hertz ceiling) {
+    network_.regulate_anew();
+    ceiling_ = ceiling;
+  }
   sim::Hertz ceiling() const { return ceiling_; }
   // Returns the last clock at which matrix work ran.
   sim::Hertz clock_at_work() const { return clock_at_work_; }
@@ -99,24 +109,30 @@ class PowerGovernor {
     double slope;  // how fast the watts rise with the clock, in W/Hz
   };
   void set_work(Work work);
-  bool does_matrix_work() const;
+  bool does_matrix_work() const { return std::ranges::any_of(work_, &Work::matrix); }
   // Notes the present rates of work that the clock does not bound, and infinity for all other work.
   void note_rates_beside_clock();
   // Returns what workgroups and the clock tree draw, in W/Hz.
   double watts_by_clock() const;
   // Returns the energy of matrix operations at a clock, relative to that at the reference clock.
-  double matrix_energy_at(sim::Hertz clock) const;
+  double matrix_energy_at(sim::Hertz clock) const {
+    return std::pow(clock / spec_.reference_clock, spec_.voltage_exponent);
+  }
   // Returns board power (W) if each work goes at `rate_of` it or at its cap, whichever is lower.
   template <class RateOf>
   double watts_at(sim::Hertz clock, sim::Watts traffic, const RateOf& rate_of) const;
   // Returns that power and its slope at the noted rates.
   Drawn drawn_at(sim::Hertz clock, sim::Watts traffic) const;
   sim::Watts traffic_power(bool links_carry) const;
-  bool links_carry() const;
+  bool links_carry() const {
+    return std::ranges::any_of(links_, [this](const auto link) { return network_.load(link) > 0.0; });
+  }
   void note_links();
   void set_clock(sim::Hertz clock);
   void set_clock_of_l2s() const;
-  sim::Hertz highest_now() const;
+  sim::Hertz highest_now() const {
+    return std::min(ceiling_, does_matrix_work() ? spec_.matrix_clock : spec_.highest_clock);
+  }
   double overshoot(double excess) const;
 
   PowerSpec spec_;

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <functional>
 
-#include "models/machine/cu_mask.h"
 #include "models/machine/memory_word.h"
+#include "models/platform/cu_resources.h"
 #include "sim/units.h"
 
 namespace c3sim::sim {

@@ -7,7 +7,6 @@
 #include "sim/check.h"
 
 namespace c3sim::models {
-
 namespace {
 
 // This is what systems do today without signals from within the kernel: the next command in the stream begins after it.

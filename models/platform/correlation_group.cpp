@@ -1,5 +1,3 @@
-#include "models/platform/correlation_group.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -12,10 +10,10 @@
 #include <string_view>
 #include <utility>
 
+#include "models/platform/platform_spec.h"
 #include "sim/config/nearest_name.h"
 
 namespace c3sim::models {
-
 namespace {
 
 struct Pair {

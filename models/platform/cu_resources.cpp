@@ -4,17 +4,14 @@
 #include <limits>
 
 namespace c3sim::models {
-
 namespace {
 constexpr sim::Limits<sim::Bytes> storage{sim::Bytes(0.0), sim::Bytes(16777216.0)};
 }  // namespace
 
 CuResources CuResources::read(sim::Section section) {
-  CuResources resources;
-  resources.lds = static_cast<std::int32_t>(section.quantity("lds", storage).value());
-  resources.registers = static_cast<std::int32_t>(section.quantity("registers", storage).value());
-  resources.waves = static_cast<std::int32_t>(section.integer("waves", 1, 1024));
-  return resources;
+  return {.lds = static_cast<std::int32_t>(section.quantity("lds", storage).value()),
+          .registers = static_cast<std::int32_t>(section.quantity("registers", storage).value()),
+          .waves = static_cast<std::int32_t>(section.integer("waves", 1, 1024))};
 }
 
 int workgroups_that_fit(const CuResources& room, const CuResources& need) {

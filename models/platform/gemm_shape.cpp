@@ -5,10 +5,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "sim/config/config_text.h"
-
 namespace c3sim::models {
-
 namespace {
 
 double product(std::int64_t a, std::int64_t b) { return static_cast<double>(a) * static_cast<double>(b); }

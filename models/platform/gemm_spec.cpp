@@ -1,5 +1,3 @@
-#include "models/platform/gemm_spec.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,13 +5,13 @@
 #include <string_view>
 #include <utility>
 
+#include "models/platform/gpu_spec.h"
 #include "models/platform/limits.h"
 #include "sim/config/files_read.h"
 #include "sim/config/measurement_text.h"
 #include "sim/config/nearest_name.h"
 
 namespace c3sim::models {
-
 namespace {
 
 constexpr int lanes_of_a_wave = 64;
@@ -114,21 +112,17 @@ GemmKernelTables GemmKernelTables::read(sim::Config config, std::span<const std:
   GemmKernelTables tables;
   for (sim::Section library : config.root().section("gpu").section("gemm").list("libraries")) {
     const std::string name = library.name("name");
-    if (const auto file = sim::first_file(folders, "kernels/" + name + ".csv"))
-      tables.by_library_.emplace(name, read(*file));
+    const auto file = sim::first_file(folders, "kernels/" + name + ".csv");
+    if (!file) continue;
+    One& one = tables.by_library_[name];
+    try {
+      one.text = sim::read_measurement_text(*file);
+      one.table.emplace<GemmKernelTable>(one.text, file->string());
+    } catch (const sim::ConfigError& error) {
+      one.table = error;
+    }
   }
   return tables;
-}
-
-GemmKernelTables::One GemmKernelTables::read(const std::filesystem::path& file) {
-  One one;
-  try {
-    one.text = sim::read_measurement_text(file);
-    one.table.emplace<GemmKernelTable>(one.text, file.string());
-  } catch (const sim::ConfigError& error) {
-    one.table = error;
-  }
-  return one;
 }
 
 const GemmKernelTable* GemmKernelTables::find(std::string_view library) const {
@@ -183,13 +177,11 @@ GemmLibrary read_library(sim::Section& section) {
 }
 
 PrecisionSpec read_precision(sim::Section& section) {
-  PrecisionSpec spec;
-  spec.flops_per_cycle_per_cu = section.number("flops_per_cycle_per_cu", 1.0, 1e6);
-  spec.efficiency = section.number("efficiency", 0.01, 2.0);
-  spec.input_gradient = section.number("input_gradient", 0.01, 2.0, 1.0);
-  spec.weight_gradient = section.number("weight_gradient", 0.01, 2.0, 1.0);
-  spec.energy = section.number("energy", 0.01, 100.0);
-  return spec;
+  return {.flops_per_cycle_per_cu = section.number("flops_per_cycle_per_cu", 1.0, 1e6),
+          .efficiency = section.number("efficiency", 0.01, 2.0),
+          .input_gradient = section.number("input_gradient", 0.01, 2.0, 1.0),
+          .weight_gradient = section.number("weight_gradient", 0.01, 2.0, 1.0),
+          .energy = section.number("energy", 0.01, 100.0)};
 }
 
 }  // namespace
@@ -204,10 +196,6 @@ std::optional<PrecisionSpec> GemmSpec::precision(Dtype dtype) const {
   if (other) return other;
   if (dtype == Dtype::bf16 || dtype == Dtype::fp16) return PrecisionSpec{flops_per_cycle_per_cu};
   return {};
-}
-
-const GemmLibrary& GemmSpec::library_of(const GemmShape& shape) const {
-  return shape.of_experts && experts_library ? *experts_library : library;
 }
 
 GemmSpec GemmSpec::read(sim::Section section, const CuResources& cu, const GemmKernelTables& tables) {

@@ -7,14 +7,12 @@
 namespace c3sim::models {
 
 SubmissionCosts SubmissionCosts::read(sim::Section section) {
-  SubmissionCosts costs;
-  costs.command_write = section.time("command_write", limits::latency);
-  costs.packet_write = section.time("packet_write", limits::latency);
-  costs.doorbell = section.time("doorbell", limits::latency);
-  costs.doorbell_interval = section.time("doorbell_interval", limits::latency);
-  costs.word_write = section.time("word_write", limits::latency);
-  costs.word_check = section.time("word_check", limits::latency);
-  return costs;
+  return {.command_write = section.time("command_write", limits::latency),
+          .packet_write = section.time("packet_write", limits::latency),
+          .doorbell = section.time("doorbell", limits::latency),
+          .doorbell_interval = section.time("doorbell_interval", limits::latency),
+          .word_write = section.time("word_write", limits::latency),
+          .word_check = section.time("word_check", limits::latency)};
 }
 
 CopyCallsSpec CopyCallsSpec::read(sim::Section section) {

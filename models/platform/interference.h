@@ -4,11 +4,9 @@
 // dispatch_wait).
 #pragma once
 
-#include <array>
 #include <bitset>
 #include <cstddef>
 #include <span>
-#include <vector>
 
 #include "sim/config/choice.h"
 
@@ -22,21 +20,7 @@ enum class Tenant {
   stream,  // kernels that stream through arrays
   remote   // kernels that access other GPUs
 };
-inline constexpr std::size_t tenants = static_cast<std::size_t>(Tenant::remote) + 1;
-
-// Holds a value for each tenant, in the order of Tenant. A wrong number of values does not compile.
-template <class Value>
-class PerTenant {
- public:
-  template <class... Values>
-  requires(sizeof...(Values) == tenants) explicit PerTenant(Values... values)
-      : values_{static_cast<Value>(values)...} {}
-  const Value& of(Tenant tenant) const { return values_[static_cast<std::size_t>(tenant)]; }
-  std::vector<Value> in_order() const { return {values_.begin(), values_.end()}; }
-
- private:
-  std::array<Value, tenants> values_;
-};
+inline constexpr std::size_t tenant_kinds = static_cast<std::size_t>(Tenant::remote) + 1;
 
 // Returns whether the tenant's work belongs to a collective.
 constexpr bool is_collective(Tenant tenant) { return tenant == Tenant::rccl || tenant == Tenant::sdma; }

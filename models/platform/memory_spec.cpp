@@ -1,6 +1,5 @@
 #include "models/platform/memory_spec.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "models/platform/limits.h"
@@ -14,14 +13,6 @@ std::vector<MemoryLevel> MemorySpec::levels() const {
   }
   levels.push_back({Mechanism::hbm, "hbm", "HBM", hbm_rate, hbm_latency});
   return levels;
-}
-
-double MemorySpec::bus_bytes(double reads, double writes) const {
-  return reads / hbm_read_efficiency + writes / hbm_write_efficiency + hbm_turnaround * std::min(reads, writes);
-}
-
-double MemorySpec::cache_bytes(double reads, double writes) const {
-  return reads + writes + cache_turnaround * std::min(reads, writes);
 }
 
 std::string MemorySpec::why_no_near_memory() const {

@@ -1,6 +1,7 @@
 // A MemorySpec describes what the memory system of one GPU can hold and move.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -86,8 +87,12 @@ struct MemorySpec {
   bool metered = false;  // counts bytes read from and written to HBM; set by a study, never by a file
 
   // Return what a stream that reads and writes these bytes takes of HBM's bus and of the Infinity Cache's rate.
-  double bus_bytes(double reads, double writes) const;
-  double cache_bytes(double reads, double writes) const;
+  double bus_bytes(double reads, double writes) const {
+    return reads / hbm_read_efficiency + writes / hbm_write_efficiency + hbm_turnaround * std::min(reads, writes);
+  }
+  double cache_bytes(double reads, double writes) const {
+    return reads + writes + cache_turnaround * std::min(reads, writes);
+  }
   bool adds() const { return near_memory != NearMemory::none; }
   bool has_cache() const { return cache_capacity > sim::Bytes(0.0); }
   // Returns the share of a set of bytes, traversed again and again, that this share of the Infinity Cache still holds

@@ -9,7 +9,6 @@
 #include "sim/config/nearest_name.h"
 
 namespace c3sim::models {
-
 namespace {
 
 namespace fs = std::filesystem;

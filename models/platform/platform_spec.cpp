@@ -8,7 +8,6 @@
 #include "sim/config/nearest_name.h"
 
 namespace c3sim::models {
-
 namespace {
 
 FabricSpec read_fabric(sim::Section section, int gpus) {
@@ -54,12 +53,10 @@ std::map<std::string, double, std::less<>> read_operator_cycles(sim::Section sec
 }
 
 DispatchSpec read_dispatch(sim::Section section) {
-  DispatchSpec spec;
-  spec.policy = section.choice<DispatchPolicy>("policy", sim::choices_of<DispatchPolicy>());
-  spec.quantum = section.time("quantum", limits::latency);
-  spec.workgroup_launch = section.time("workgroup_launch", limits::latency);
-  spec.shader_engines = static_cast<int>(section.integer("shader_engines", 1, 64));
-  return spec;
+  return {.policy = section.choice<DispatchPolicy>("policy", sim::choices_of<DispatchPolicy>()),
+          .quantum = section.time("quantum", limits::latency),
+          .workgroup_launch = section.time("workgroup_launch", limits::latency),
+          .shader_engines = static_cast<int>(section.integer("shader_engines", 1, 64))};
 }
 
 ShotSpec read_shots(sim::Section section, const CuResources& cu) {
@@ -142,12 +139,10 @@ std::vector<FittedRange> read_fitted_ranges(sim::Section root) {
 }
 
 ConcurrentSpread read_concurrent_spread(sim::Section section) {
-  ConcurrentSpread spread;
-  spread.kernels_beside_channels = section.number("kernels_beside_channels", 0.0, 1.0);
-  spread.kernels_beside_engines = section.number("kernels_beside_engines", 0.0, 1.0);
-  spread.channels_beside_kernels = section.number("channels_beside_kernels", 0.0, 1.0);
-  spread.engines_beside_kernels = section.number("engines_beside_kernels", 0.0, 1.0);
-  return spread;
+  return {.kernels_beside_channels = section.number("kernels_beside_channels", 0.0, 1.0),
+          .kernels_beside_engines = section.number("kernels_beside_engines", 0.0, 1.0),
+          .channels_beside_kernels = section.number("channels_beside_kernels", 0.0, 1.0),
+          .engines_beside_kernels = section.number("engines_beside_kernels", 0.0, 1.0)};
 }
 
 // Reads all sections of a GPU or, without `all`, those that the configuration has; the others stay unchanged.

@@ -1,8 +1,5 @@
 #include "models/platform/power_spec.h"
 
-#include <algorithm>
-#include <cmath>
-
 #include "models/platform/limits.h"
 
 namespace c3sim::models {
@@ -11,10 +8,6 @@ double PowerSpec::step_to_cap(sim::Watts mean) const {
   const sim::Watts nearly_nothing(1.0);
   return std::cbrt((cap - at_rest()) / std::max(mean - at_rest(), nearly_nothing));
 }
-
-double PowerSpec::level_of(sim::Watts limit) const { return std::cbrt((limit - at_rest()) / (cap - at_rest())); }
-
-sim::Watts PowerSpec::limit_at(double level) const { return at_rest() + level * level * level * (cap - at_rest()); }
 
 PowerSpec PowerSpec::read(sim::Section section) {
   constexpr sim::Limits<sim::Time> periods{sim::Time(1'000'000), limits::latency.high};       // at least a microsecond

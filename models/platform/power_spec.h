@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 
 #include "models/platform/interference.h"
 #include "sim/config/choice.h"
@@ -65,9 +66,9 @@ struct PowerSpec {
   sim::Watts at_rest() const { return idle + (highest_clock / rated_clock) * clock_tree; }
   // Returns the clock at which a load draws `limit`, relative to the clock at which it draws the cap: power above rest
   // grows with the cube of the clock.
-  double level_of(sim::Watts limit) const;
+  double level_of(sim::Watts limit) const { return std::cbrt((limit - at_rest()) / (cap - at_rest())); }
   // Returns the limit at a level: the inverse of level_of().
-  sim::Watts limit_at(double level) const;
+  sim::Watts limit_at(double level) const { return at_rest() + level * level * level * (cap - at_rest()); }
   // Returns the factor on the clock that brings mean board power to the cap, by the same law.
   double step_to_cap(sim::Watts mean) const;
 

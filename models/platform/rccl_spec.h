@@ -6,7 +6,6 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "models/platform/collective_spec.h"
@@ -15,6 +14,15 @@
 #include "sim/units.h"
 
 namespace c3sim::models {
+
+// Bounds the `gpus` of rings_of_mesh().
+inline constexpr int most_gpus_of_mesh = 64;
+
+// Returns the number of rings that the library uses over `gpus` GPUs, at least 2, of a mesh for which it has no
+// predefined rings, from 1 to gpus - 1: it searches and gives up after a number of steps (NCCL and RCCL,
+// src/graph/search.cc, ncclTopoCompute). No two rings share a link. Rings cannot cover a mesh of six (Tillson 1980):
+// the search finds four of five there.
+int rings_of_mesh(int gpus);
 
 // The values are in the order of RcclSpec::protocols.
 enum class RcclProtocol { ll, ll128, simple };
@@ -119,8 +127,6 @@ struct RcclSpec {
   sim::Seconds expected(RcclAlgorithm algorithm, const CollectiveSpec& all_reduce) const;
   // Returns the number of rings that use a link in one direction. Channels are dealt to the rings in turn.
   int rings_of_link(int gpus) const { return gpus == known_mesh ? known_rings_of_link : 1; }
-  // Returns the channels of rings over some GPUs of a mesh, or nothing if they are the same as over all of them.
-  std::optional<int> ring_channels(int gpus) const;
   // Returns the channels of a collective: the library's choice, or `asked` if that is fewer.
   int channels(CollectiveKind kind, std::optional<int> asked) const {
     const int most = collective(kind).channels;
@@ -130,13 +136,9 @@ struct RcclSpec {
   // Returns the channels of a send to one peer: the share that an all-to-all, which sends to all peers, gives each.
   int channels_to_peer(int gpus) const { return std::max(1, channels(CollectiveKind::all_to_all, {}) / gpus); }
 
-  int channels(const CollectiveSpec& spec) const {
-    const int most = spec.kind == CollectiveKind::all_to_all
-                         ? channels_of_exchange(spec)
-                         : ring_channels(spec.gpus).value_or(channels(spec.kind, {}));
-    return std::min(spec.channels.value_or(most), most);
-  }
-  int channels_of_exchange(const CollectiveSpec& spec) const;
+  // Returns the channels of a collective, which depend on its size and on the GPUs that take part, or those asked for
+  // if these are fewer.
+  int channels(const CollectiveSpec& spec) const;
 
   static RcclSpec read(sim::Section section, const CuResources& cu);
 };

@@ -6,20 +6,18 @@
 #include <cmath>
 #include <utility>
 
-#include "models/sdma/sdma_engine.h"
 #include "sim/check.h"
 
 namespace c3sim::models {
-
 namespace {
 
 constexpr Condition its_turn{Comparison::equal, 1};
 
 // Counts the pull among those that wait to read from the GPU until its turn comes.
 sim::Task<> queue_for(PullService& source, MemoryWord& turn) {
-  source.enter(PullService::Side::source);
+  source.count(PullService::Side::source, 1);
   co_await turn.wait(its_turn, "the turn of a copy in");
-  source.leave(PullService::Side::source);
+  source.count(PullService::Side::source, -1);
 }
 
 bool pulls(const SdmaCopySpec& spec) { return spec.pull && spec.to != host_device; }

@@ -1,13 +1,24 @@
 #include "models/sdma/sdma_packet.h"
 
-#include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "sim/check.h"
-#include "sim/overloaded.h"
 
 namespace c3sim::models {
 namespace {
+
+// Each row is a kind of packets, in the order of SdmaCommand; a swap has a packet of its own.
+struct PacketKind {
+  std::string_view name;
+  sim::Bytes PacketFormat::*bytes;
+};
+constexpr std::array<PacketKind, std::variant_size_v<SdmaCommand>> kinds_of_packets{
+    {{"COPY_LINEAR", &PacketFormat::copy},
+     {"POLL_REGMEM", &PacketFormat::poll},
+     {"ATOMIC", &PacketFormat::atomic},
+     {"FENCE", &PacketFormat::fence},
+     {"TRAP", &PacketFormat::trap}}};
 
 BufferRange part(const BufferRange& whole, sim::Bytes offset, sim::Bytes bytes) {
   return {whole.device, whole.buffer, whole.begin + offset, bytes};
@@ -23,17 +34,10 @@ std::int64_t packets_of(const SdmaCommand& command, const PacketFormat& format) 
 }
 
 sim::Bytes packet_bytes(const SdmaCommand& command, const PacketFormat& format) {
-  return std::visit(sim::Overloaded{[&](const TransferCommand& transfer) {
-                                      if (transfer.kind == TransferKind::swap) return format.swap;
-                                      const auto further = static_cast<double>(transfer.destinations.size()) - 1.0;
-                                      return format.copy + further * format.broadcast_destination;
-                                    },
-                                    [&](const PollCommand&) { return format.poll; },
-                                    [&](const AtomicCommand&) { return format.atomic; },
-                                    [&](const FenceCommand&) { return format.fence; },
-                                    [&](const TimestampCommand&) { return format.timestamp; },
-                                    [&](const TrapCommand&) { return format.trap; }},
-                    command);
+  const auto* const transfer = std::get_if<TransferCommand>(&command);
+  if (transfer == nullptr) return format.*kinds_of_packets[command.index()].bytes;
+  if (transfer->kind == TransferKind::swap) return format.swap;
+  return format.copy + (static_cast<double>(transfer->destinations.size()) - 1.0) * format.broadcast_destination;
 }
 
 sim::Bytes ring_bytes(const SdmaCommand& command, const PacketFormat& format) {
@@ -60,15 +64,9 @@ std::vector<SdmaCommand> pieces_of(const SdmaCommand& command, const PacketForma
 }
 
 std::string_view packet_name(const SdmaCommand& command) {
-  return std::visit(sim::Overloaded{[](const TransferCommand& transfer) -> std::string_view {
-                                      return transfer.kind == TransferKind::swap ? "SWAP_LINEAR" : "COPY_LINEAR";
-                                    },
-                                    [](const PollCommand&) -> std::string_view { return "POLL_REGMEM"; },
-                                    [](const AtomicCommand&) -> std::string_view { return "ATOMIC"; },
-                                    [](const FenceCommand&) -> std::string_view { return "FENCE"; },
-                                    [](const TimestampCommand&) -> std::string_view { return "TIMESTAMP"; },
-                                    [](const TrapCommand&) -> std::string_view { return "TRAP"; }},
-                    command);
+  const auto* const transfer = std::get_if<TransferCommand>(&command);
+  const bool swaps = transfer != nullptr && transfer->kind == TransferKind::swap;
+  return swaps ? "SWAP_LINEAR" : kinds_of_packets[command.index()].name;
 }
 
 void book_delivery(const TransferCommand& transfer, DeliveryLedger& ledger) {

@@ -10,7 +10,7 @@
 #include "models/machine/delivery_ledger.h"
 #include "models/machine/memory_word.h"
 #include "models/platform/sdma_spec.h"
-#include "sim/event_action.h"
+#include "sim/event_queue.h"
 #include "sim/gate.h"
 
 namespace c3sim::models {
@@ -64,11 +64,7 @@ struct FenceCommand {  // FENCE: a 32-bit write, once the transfers before it ar
 struct TrapCommand {  // TRAP: an interrupt message that sets `event`, on which a sleeping thread waits
   MemoryWord* event;
 };
-struct TimestampCommand {  // TIMESTAMP get global, once the transfers before it are done
-  sim::Time* destination;
-};
-using SdmaCommand =
-    std::variant<TransferCommand, PollCommand, AtomicCommand, FenceCommand, TimestampCommand, TrapCommand>;
+using SdmaCommand = std::variant<TransferCommand, PollCommand, AtomicCommand, FenceCommand, TrapCommand>;
 
 // These return the number of packets of a command, the bytes of one packet in a ring, and the bytes of all packets.
 std::int64_t packets_of(const SdmaCommand& command, const PacketFormat& format);

@@ -5,10 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "models/sdma/sdma_engine.h"
-
 namespace c3sim::models {
-
 namespace {
 
 using Kind = HandWrittenPacket::Kind;

@@ -58,9 +58,5 @@ std::vector<Choice<T>> choices_of() {
     return all_choices(T{});
   }
 }
-template <class T>
-concept HasChoices = Named<T> || requires {
-  all_choices(T{});
-};
 
 }  // namespace c3sim::sim

@@ -401,7 +401,6 @@ Config Config::from_text(std::string_view text, std::string name, Sources source
   return Config(std::move(reading));
 }
 
-// Removes `key` and returns the scalars of its list, or its one scalar, as names of files.
 std::vector<PlacedText> Config::take_files(std::string_view key, bool many) {
   ConfigEntry* const entry = reading_->root.find(key);
   if (entry == nullptr) return {};
@@ -421,13 +420,6 @@ std::vector<PlacedText> Config::take_files(std::string_view key, bool many) {
   leave_out(key);
   check();
   return files;
-}
-
-std::vector<PlacedText> Config::take_includes(std::string_view key) { return take_files(key, true); }
-
-PlacedText Config::take_base(std::string_view key) {
-  const std::vector<PlacedText> files = take_files(key, false);
-  return files.empty() ? PlacedText() : files.front();
 }
 
 void Config::leave_out(std::string_view key) {

@@ -36,9 +36,12 @@ class Config {
 
   // Removes `key`, which names the file that this one extends, from the tree and returns its value, or an empty text if
   // the key is absent. The base becomes the first parameter. Throws ConfigError if the value is not a name.
-  PlacedText take_base(std::string_view key);
+  PlacedText take_base(std::string_view key) {
+    const std::vector<PlacedText> files = take_files(key, false);
+    return files.empty() ? PlacedText() : files.front();
+  }
   // Removes `key`, which names one file or a list of files to include, and returns them. They do not become parameters.
-  std::vector<PlacedText> take_includes(std::string_view key);
+  std::vector<PlacedText> take_includes(std::string_view key) { return take_files(key, true); }
   // Merges this configuration over its base `under`: maps merge key by key, lists are replaced, and keys that only
   // `under` has stay. A replaced value keeps the kind, range and description of the old one unless it has its own, but
   // neither error nor alternatives. Each value keeps its position. Call it before set().

@@ -28,7 +28,7 @@ enum class LeafRole;
 // section that does the same), so that one reading finds all faults. A key with a fallback may be absent.
 class Section {
  public:
-  bool has(std::string_view key);
+  bool has(std::string_view key) { return look_up(key) != nullptr; }
   bool holds_section(std::string_view key) { return holds(key, ConfigNode::Kind::map); }  // not a value or a list
   bool holds_list(std::string_view key) { return holds(key, ConfigNode::Kind::list); }
   std::vector<std::string> keys() const;  // in file order
@@ -38,22 +38,32 @@ class Section {
   std::vector<Section> list(std::string_view key);  // a list of maps
 
   // Returns a time, rounded up to whole picoseconds.
-  Time time(std::string_view key, Limits<Time> limits, std::optional<Time> fallback = {});
+  Time time(std::string_view key, Limits<Time> limits, std::optional<Time> fallback = {}) {
+    return number_of(key, limits, fallback, Dimension::time);
+  }
   // Returns a value of the dimension of Q: a size, a rate, a frequency, a power or an energy.
   template <class Q>
   Q quantity(std::string_view key, Limits<Q> limits, std::type_identity_t<std::optional<Q>> fallback = {}) {
     const std::optional<double> absent = fallback ? std::optional(fallback->value()) : std::nullopt;
-    return Q(in_base_units(key, {limits.low.value(), limits.high.value()}, absent, dimension_of(limits.low)));
+    const Limits<double> in_base_units{limits.low.value(), limits.high.value()};
+    return Q(number_of(key, in_base_units, absent, dimension_of(limits.low)));
   }
 
   double number(std::string_view key, double low, double high, std::optional<double> fallback = {}) {
-    return in_base_units(key, {low, high}, fallback, Dimension::number);
+    return number_of(key, Limits<double>{low, high}, fallback, Dimension::number);
   }
   std::int64_t integer(std::string_view key, std::int64_t low, std::int64_t high,
-                       std::optional<std::int64_t> fallback = {});
+                       std::optional<std::int64_t> fallback = {}) {
+    return number_of(key, Limits<std::int64_t>{low, high}, fallback, Dimension::number);
+  }
   bool flag(std::string_view key, std::optional<bool> fallback = {});  // true or false
-  std::string text(std::string_view key, std::optional<std::string> fallback = {});
-  std::string name(std::string_view key, std::optional<std::string> fallback = {});  // letters, digits, '_', '-'
+  std::string text(std::string_view key, std::optional<std::string> fallback = {}) {
+    return label(key, std::move(fallback), false);
+  }
+  // Returns a text of letters, digits, '_' and '-'.
+  std::string name(std::string_view key, std::optional<std::string> fallback = {}) {
+    return label(key, std::move(fallback), true);
+  }
   // Returns the option that the key names; `options` must not be empty.
   template <class T>
   T choice(std::string_view key, std::span<const std::pair<std::string_view, T>> options,
@@ -97,10 +107,9 @@ class Section {
   // Returns the index of the option that the key names, or else 0 if the key is required and `absent` if it is not.
   std::size_t choose(std::string_view key, const std::vector<std::string>& options, bool required, std::size_t absent);
   std::string label(std::string_view key, std::optional<std::string> fallback, bool is_identifier);
+  // Returns a time, a whole number or a number in base units.
   template <class T>
   T number_of(std::string_view key, Limits<T> limits, std::optional<T> fallback, Dimension dimension);
-  double in_base_units(std::string_view key, Limits<double> limits, std::optional<double> fallback,
-                       Dimension dimension);
 
   ConfigReading* reading_ = nullptr;
   ConfigNode* node_ = nullptr;  // null for a missing section, which records no faults

@@ -12,7 +12,6 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/unit.h"
 #include "sim/units.h"
 
 namespace c3sim::sim {
@@ -99,7 +98,7 @@ Dimension dimension_of(Quantity<B, F, J, T>) {
 using ParsedQuantity = Parsed<double>;
 
 // Reads "number unit" of the given dimension, with optional blanks between the two, in any locale, in the units of
-// sim/unit.h. A missing unit, a unit of another dimension, a negative or non-finite number and trailing text are
+// sim/units.h. A missing unit, a unit of another dimension, a negative or non-finite number and trailing text are
 // errors. A size is rounded to whole bytes and must be below 2^53; a time must be less than Time::max().
 ParsedQuantity parse_quantity(std::string_view text, Dimension dimension);
 

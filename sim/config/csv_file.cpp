@@ -2,11 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <utility>
 
 #include "sim/check.h"
-#include "sim/config/config_text.h"
 #include "sim/config/measurement_text.h"
 #include "sim/config/nearest_name.h"
 #include "sim/interruption.h"
@@ -86,10 +84,6 @@ std::string_view CsvLexer::quoted(CsvRow& row) {
     if (inside[i] == '"') ++i;
   }
   return plain;
-}
-
-bool CsvRow::is_empty() const {
-  return std::ranges::all_of(cells, [](const CsvCell& cell) { return cell.text.empty(); });
 }
 
 void CsvLexer::skip_behind_quote(CsvRow& row) {
@@ -240,18 +234,6 @@ std::string CsvFile::place_of_name(std::string_view column) const {
   const auto found = index_.find(column);
   SIM_CHECK(found != index_.end());
   return place_at(header_line_, name_columns_[found->second]);
-}
-
-void CsvFile::fault(std::size_t row, std::string_view column, std::string what) {
-  faults_.push_back({place(row, column), std::string(column), std::move(what)});
-}
-
-void CsvFile::fault_at(int line, int column, std::string_view path, std::string what) {
-  faults_.push_back({place_at(line, column), std::string(path), std::move(what)});
-}
-
-void CsvFile::check() const {
-  if (!faults_.empty()) throw ConfigError(faults_);
 }
 
 }  // namespace c3sim::sim

@@ -2,6 +2,7 @@
 // CsvLexer cuts a text of any length into rows one at a time; CsvFile holds a whole file.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -35,7 +36,10 @@ struct CsvRow {
   };
   std::optional<BadQuote> bad_quote{};
 
-  bool is_empty() const;  // in all cells
+  // in all cells
+  bool is_empty() const {
+    return std::ranges::all_of(cells, [](const CsvCell& cell) { return cell.text.empty(); });
+  }
 };
 
 // A cell in double quotes may hold commas, line ends and doubled quotes (RFC 4180). Blank lines and lines that begin
@@ -100,10 +104,14 @@ class CsvFile {
   // Records what is wrong with the columns as a whole.
   void fault(std::string what) { fault_at(header_line_, 1, "", std::move(what)); }
   // Records what is wrong with a cell, or with the row if the file has no such column.
-  void fault(std::size_t row, std::string_view column, std::string what);
+  void fault(std::size_t row, std::string_view column, std::string what) {
+    faults_.push_back({place(row, column), std::string(column), std::move(what)});
+  }
   const std::vector<Fault>& faults() const { return faults_; }
   // Throws ConfigError with the faults recorded so far, if there are any.
-  void check() const;
+  void check() const {
+    if (!faults_.empty()) throw ConfigError(faults_);
+  }
 
  private:
   // A Place locates a cell. Its text ends where the text of the next cell begins.
@@ -120,7 +128,9 @@ class CsvFile {
   bool is_short(const CsvRow& row, bool is_header);
   std::string_view cell(std::size_t row, std::size_t column) const;
   std::string place_at(int line, int column) const;
-  void fault_at(int line, int column, std::string_view path, std::string what);
+  void fault_at(int line, int column, std::string_view path, std::string what) {
+    faults_.push_back({place_at(line, column), std::string(path), std::move(what)});
+  }
   // Returns the parsed value of a cell. If it is invalid or outside the limits, records a fault and returns the low
   // limit.
   template <class T>

@@ -3,15 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
-#include <utility>
 
-#include "sim/config/config_text.h"
 #include "sim/config/nearest_name.h"
 
 namespace c3sim::sim {
-
 namespace {
 
 // Returns the notation of a dimension, or null if no dimension has these powers.
@@ -35,33 +33,96 @@ std::string words(const Powers& powers) {
   return text;
 }
 
-using Action = Expression::Action;
 using Step = Expression::Step;
+
+}  // namespace
+
+// A Rule says what an operator or a function makes of two operands; of one, which is then both.
+struct Expression::Rule {
+  double (*fold)(double left, double right);
+  std::string_view verb = {};  // if the units must be alike: "added to" in "what has s cannot be added to what has B"
+  int exponent = 0;            // of the right operand's unit in that of the result
+  bool divides = false;        // the right operand must not be 0
+  bool is_condition = false;   // the result has no unit
+};
+
+namespace {
+
+using Rule = Expression::Rule;
+
+void require_alike(std::size_t place, const Amount& left, const Amount& right, std::string_view verb) {
+  if (left.powers == right.powers) return;
+  throw ExpressionError(
+      place, fmt::format("what has {} cannot be {} what has {}", words(right.powers), verb, words(left.powers)));
+}
+
+Amount applied(const Rule& rule, std::size_t place, Amount left, const Amount& right) {
+  if (rule.divides && right.value == 0.0) throw ExpressionError(place, "a division by zero");
+  if (!rule.verb.empty()) require_alike(place, left, right, rule.verb);
+  left.value = rule.fold(left.value, right.value);
+  for (std::size_t i = 0; i < left.powers.size(); ++i) left.powers[i] += rule.exponent * right.powers[i];
+  // The bound is beyond any dimension that a file asks for and far below what an int holds.
+  constexpr int highest = 8;
+  const auto beyond = [](int power) { return std::abs(power) > highest; };
+  if (std::ranges::any_of(left.powers, beyond)) throw ExpressionError(place, "a power of a unit beyond 8");
+  if (rule.is_condition) left.powers = {};
+  return left;
+}
+
+template <class Compare>
+constexpr Rule comparison{[](double a, double b) { return Compare()(a, b) ? 1.0 : 0.0; }, "compared with", 0, false,
+                          true};
 
 struct Function {
   std::string_view name;
   std::size_t least, most;  // number of arguments
-  Expression::Fold fold;    // of two values; that of one value is called with it twice; null for if()
+  Rule rule;                // of two of them; without a fold for if()
 };
 constexpr std::size_t any_number = 64;
-constexpr std::array functions{Function{"min", 1, any_number, [](double a, double b) { return std::min(a, b); }},
-                               Function{"max", 1, any_number, [](double a, double b) { return std::max(a, b); }},
-                               Function{"floor", 1, 1, [](double a, double) { return std::floor(a); }},
-                               Function{"ceil", 1, 1, [](double a, double) { return std::ceil(a); }},
-                               Function{"round", 1, 1, [](double a, double) { return std::round(a); }},
-                               Function{"if", 3, 3, nullptr}};
+constexpr std::array functions{
+    Function{"min", 1, any_number, {[](double a, double b) { return std::min(a, b); }, "compared with"}},
+    Function{"max", 1, any_number, {[](double a, double b) { return std::max(a, b); }, "compared with"}},
+    Function{"floor", 1, 1, {[](double a, double) { return std::floor(a); }}},
+    Function{"ceil", 1, 1, {[](double a, double) { return std::ceil(a); }}},
+    Function{"round", 1, 1, {[](double a, double) { return std::round(a); }}},
+    Function{"if", 3, 3, {nullptr}}};
 
-// Longer signs stand before those that they begin with.
-constexpr std::array<std::pair<std::string_view, Expression::Fold>, 6> comparisons{
-    {{"==", [](double a, double b) { return a == b ? 1.0 : 0.0; }},
-     {"!=", [](double a, double b) { return a != b ? 1.0 : 0.0; }},
-     {"<=", [](double a, double b) { return a <= b ? 1.0 : 0.0; }},
-     {">=", [](double a, double b) { return a >= b ? 1.0 : 0.0; }},
-     {"<", [](double a, double b) { return a < b ? 1.0 : 0.0; }},
-     {">", [](double a, double b) { return a > b ? 1.0 : 0.0; }}}};
-constexpr std::array<std::string_view, 3> connectives{"and", "or", "not"};
+// Operators of a higher level bind more closely.
+enum class Level { disjunction, conjunction, negation, comparison, sum, product, sign, value };
+struct Operator {
+  Level level;
+  std::string_view sign;  // longer ones stand before those that they begin with
+  Rule rule;
+};
+constexpr std::array operators{
+    Operator{Level::disjunction,
+             "or",
+             {[](double a, double b) { return a != 0.0 || b != 0.0 ? 1.0 : 0.0; }, "", 0, false, true}},
+    Operator{Level::conjunction,
+             "and",
+             {[](double a, double b) { return a != 0.0 && b != 0.0 ? 1.0 : 0.0; }, "", 0, false, true}},
+    Operator{Level::negation, "not", {[](double a, double) { return a == 0.0 ? 1.0 : 0.0; }, "", 0, false, true}},
+    Operator{Level::comparison, "==", comparison<std::equal_to<>>},
+    Operator{Level::comparison, "!=", comparison<std::not_equal_to<>>},
+    Operator{Level::comparison, "<=", comparison<std::less_equal<>>},
+    Operator{Level::comparison, ">=", comparison<std::greater_equal<>>},
+    Operator{Level::comparison, "<", comparison<std::less<>>},
+    Operator{Level::comparison, ">", comparison<std::greater<>>},
+    Operator{Level::sum, "+", {[](double a, double b) { return a + b; }, "added to"}},
+    Operator{Level::sum, "-", {[](double a, double b) { return a - b; }, "subtracted from"}},
+    Operator{Level::product, "*", {[](double a, double b) { return a * b; }, "", 1}},
+    Operator{Level::product, "/", {[](double a, double b) { return a / b; }, "", -1, true}},
+    Operator{
+        Level::product, "%", {[](double a, double b) { return a - b * std::floor(a / b); }, "a divisor of", 0, true}},
+    Operator{Level::sign, "-", {[](double a, double) { return -a; }}}};
 
 bool is_name_letter(char c) { return is_letter(c) || c == '_'; }
+
+// Returns whether the sign of the operator is a word, which names nothing else.
+bool is_word(const Operator& one) { return is_letter(one.sign.front()); }
+bool is_word_of_operator(std::string_view name) {
+  return std::ranges::any_of(operators, [name](const Operator& one) { return is_word(one) && one.sign == name; });
+}
 
 // Parses one expression of a text into steps.
 class Parser {
@@ -71,11 +132,11 @@ class Parser {
   std::size_t at() const { return at_; }
 
   void closed() {
-    disjunction();
+    operation(Level::disjunction);
     close();
   }
   void whole() {
-    disjunction();
+    operation(Level::disjunction);
     skip_blanks();
     if (at_ < text_.size()) throw ExpressionError(at_, fmt::format("'{}' where an operator is due", character()));
   }
@@ -110,83 +171,43 @@ class Parser {
     while (is_name_letter(peek()) || is_digit(peek())) ++at_;
     return text_.substr(begin, at_ - begin);
   }
-  // Returns whether the word comes next, and takes it.
-  bool take_word(std::string_view word) {
+  // Takes the operator of this level that comes next, or returns null.
+  const Operator* take_operator(Level level) {
     skip_blanks();
-    const std::size_t begin = at_;
-    if (take_name() == word) return true;
-    at_ = begin;
-    return false;
+    for (const Operator& one : operators) {
+      if (one.level != level || !text_.substr(at_).starts_with(one.sign)) continue;
+      const std::size_t begin = at_;
+      if (!is_word(one) || take_name() == one.sign) {
+        at_ = begin + one.sign.size();
+        return &one;
+      }
+      at_ = begin;
+    }
+    return nullptr;
   }
-  void add(Action action, std::size_t place, Expression::Fold fold = nullptr) {
-    steps_.push_back({.action = action, .place = place, .fold = fold});
+  void add(int operands, std::size_t place, const Rule& rule) {
+    steps_.push_back({.operands = operands, .place = place, .rule = &rule});
   }
 
-  void disjunction() {
-    conjunction();
-    for (std::size_t place = at_; take_word("or"); place = at_) {
-      conjunction();
-      add(Action::any, place);
-    }
-  }
-  void conjunction() {
-    negation();
-    for (std::size_t place = at_; take_word("and"); place = at_) {
-      negation();
-      add(Action::all, place);
-    }
-  }
-  void negation() {
-    bool negative = false;
-    const std::size_t place = at_;
-    while (take_word("not")) negative = !negative;
-    comparison();
-    if (negative) add(Action::no, place);
-  }
-  void comparison() {
-    sum();
-    skip_blanks();
-    const std::size_t place = at_;
-    for (const auto& [sign, fold] : comparisons) {
-      if (!text_.substr(at_).starts_with(sign)) continue;
-      at_ += sign.size();
-      sum();
-      return add(Action::compare, place, fold);
-    }
-  }
-
-  void sum() {
-    product();
-    for (;;) {
-      skip_blanks();
+  // Reads operations of this level and of those that bind more closely.
+  void operation(Level level) {
+    if (level == Level::value) return primary();
+    const auto next = static_cast<Level>(static_cast<int>(level) + 1);
+    if (level == Level::negation || level == Level::sign) {
+      const Operator* negates = nullptr;  // twice is not at all
+      while (const Operator* const taken = take_operator(level)) negates = negates == nullptr ? taken : nullptr;
       const std::size_t place = at_;
-      const char sign = peek();
-      if (sign != '+' && sign != '-') return;
-      ++at_;
-      product();
-      add(sign == '+' ? Action::add : Action::subtract, place);
+      operation(next);
+      if (negates != nullptr) add(1, place, negates->rule);
+      return;
     }
-  }
-
-  void product() {
-    signed_primary();
-    for (;;) {
-      skip_blanks();
-      const std::size_t place = at_;
-      const char sign = peek();
-      if (sign != '*' && sign != '/' && sign != '%') return;
-      ++at_;
-      signed_primary();
-      add(sign == '*' ? Action::multiply : sign == '/' ? Action::divide : Action::modulo, place);
+    operation(next);
+    while (const Operator* const taken = take_operator(level)) {
+      const std::size_t place = at_ - taken->sign.size();
+      operation(next);
+      add(2, place, taken->rule);
+      if (level == Level::comparison) return;  // a comparison is not compared
     }
-  }
-
-  void signed_primary() {
-    bool negative = false;
-    while (take('-')) negative = !negative;
-    const std::size_t place = at_;
-    primary();
-    if (negative) add(Action::negate, place);
   }
 
   void primary() {
@@ -195,7 +216,7 @@ class Parser {
     if (is_digit(peek())) return number();
     if (take('(')) {
       enter(begin);
-      disjunction();
+      operation(Level::disjunction);
       close();
       --level_;
       return;
@@ -205,11 +226,11 @@ class Parser {
       throw ExpressionError(at_, fmt::format("'{}' where a number, a name or '(' is due", character()));
     }
     const std::string_view name = take_name();
-    if (std::ranges::count(connectives, name) > 0) {
+    if (is_word_of_operator(name)) {
       throw ExpressionError(begin, fmt::format("'{}' where a number, a name or '(' is due", name));
     }
     if (take('(')) return call(begin, name);
-    steps_.push_back({.action = Action::name, .place = begin, .name = std::string(name)});
+    steps_.push_back({.place = begin, .name = std::string(name)});
   }
 
   void enter(std::size_t place) {
@@ -226,16 +247,16 @@ class Parser {
       return ExpressionError(begin, fmt::format("{} takes {} value{}", name, due, due == 1 ? "" : "s"));
     };
     enter(begin);
-    disjunction();
-    if (function->most == 1) add(Action::apply, begin, function->fold);
+    operation(Level::disjunction);
+    if (function->most == 1) add(1, begin, function->rule);
     std::size_t arguments = 1;
     while (take(',')) {
-      disjunction();
+      operation(Level::disjunction);
       if (++arguments > function->most) throw wrong_number(function->most);
-      if (function->fold != nullptr) add(Action::fold, begin, function->fold);
+      if (function->rule.fold != nullptr) add(2, begin, function->rule);
     }
     if (arguments < function->least) throw wrong_number(function->least);
-    if (function->fold == nullptr) add(Action::choose, begin);
+    if (function->rule.fold == nullptr) add(3, begin, function->rule);
     close();
     --level_;
   }
@@ -283,50 +304,6 @@ class Parser {
   int level_ = 0;
 };
 
-void require_alike(std::size_t place, const Amount& left, const Amount& right, std::string_view verb) {
-  if (left.powers == right.powers) return;
-  throw ExpressionError(
-      place, fmt::format("what has {} cannot be {} what has {}", words(right.powers), verb, words(left.powers)));
-}
-
-Amount multiplied(std::size_t place, Amount left, const Amount& right, bool divides) {
-  if (divides && right.value == 0.0) throw ExpressionError(place, "a division by zero");
-  left.value = divides ? left.value / right.value : left.value * right.value;
-  for (std::size_t i = 0; i < left.powers.size(); ++i) left.powers[i] += divides ? -right.powers[i] : right.powers[i];
-  // The bound is beyond any dimension that a file asks for and far below what an int holds.
-  constexpr int highest = 8;
-  const auto beyond = [](int power) { return std::abs(power) > highest; };
-  if (std::ranges::any_of(left.powers, beyond)) throw ExpressionError(place, "a power of a unit beyond 8");
-  return left;
-}
-
-Amount of_two(const Step& step, Amount left, const Amount& right) {
-  switch (step.action) {
-    case Action::add:
-    case Action::subtract:
-      require_alike(step.place, left, right, step.action == Action::add ? "added to" : "subtracted from");
-      left.value += step.action == Action::add ? right.value : -right.value;
-      return left;
-    case Action::modulo:
-      if (right.value == 0.0) throw ExpressionError(step.place, "a division by zero");
-      require_alike(step.place, left, right, "a divisor of");
-      left.value -= right.value * std::floor(left.value / right.value);
-      return left;
-    case Action::compare:
-    case Action::fold:
-      require_alike(step.place, left, right, "compared with");
-      left.value = step.fold(left.value, right.value);
-      if (step.action == Action::compare) left.powers = {};
-      return left;
-    case Action::all:
-      return {left.value != 0.0 && right.value != 0.0 ? 1.0 : 0.0, {}};
-    case Action::any:
-      return {left.value != 0.0 || right.value != 0.0 ? 1.0 : 0.0, {}};
-    default:
-      return multiplied(step.place, left, right, step.action == Action::divide);
-  }
-}
-
 NamedValue known(const Step& step, const LookUp& look_up) {
   try {
     return look_up(step.name);
@@ -372,7 +349,7 @@ Expression::Expression(std::string_view text, std::size_t& at) {
 }
 
 NamedValue Expression::value(const LookUp& look_up) const {
-  if (steps_.size() == 1 && steps_.front().action == Action::name) return known(steps_.front(), look_up);
+  if (steps_.size() == 1 && !steps_.front().name.empty()) return known(steps_.front(), look_up);
   return amount(look_up);
 }
 
@@ -385,24 +362,16 @@ Amount Expression::amount(const LookUp& look_up) const {
     return top;
   };
   for (const Step& step : steps_) {
-    if (step.action == Action::number) {
-      stack.push_back(step.number);
-    } else if (step.action == Action::name) {
-      stack.push_back(amount_of(step, known(step, look_up)));
-    } else if (step.action == Action::negate) {
-      stack.back().value = -stack.back().value;
-    } else if (step.action == Action::no) {
-      stack.back() = {stack.back().value == 0.0 ? 1.0 : 0.0, {}};
-    } else if (step.action == Action::choose) {
+    if (step.operands == 0) {
+      stack.push_back(step.name.empty() ? step.number : amount_of(step, known(step, look_up)));
+    } else if (step.operands == 3) {
       const Amount otherwise = pop();
       const Amount chosen = pop();
       require_alike(step.place, chosen, otherwise, "chosen instead of");
       stack.back() = stack.back().value != 0.0 ? chosen : otherwise;
-    } else if (step.action == Action::apply) {
-      stack.back().value = step.fold(stack.back().value, stack.back().value);
     } else {
-      const Amount right = pop();
-      stack.back() = of_two(step, stack.back(), right);
+      const Amount right = step.operands == 1 ? stack.back() : pop();
+      stack.back() = applied(*step.rule, step.place, stack.back(), right);
     }
   }
   return stack.back();
@@ -449,7 +418,7 @@ bool is_same_value(std::string_view one, std::string_view other) {
 
 bool is_reserved(std::string_view name) {
   return unit_of(name) != nullptr || std::ranges::count(functions, name, &Function::name) > 0 ||
-         std::ranges::count(connectives, name) > 0;
+         is_word_of_operator(name);
 }
 
 void Variables::declare(const std::string& name, std::string text, ConfigPosition position) {
@@ -504,8 +473,6 @@ void Variables::evaluate(const std::string& name, Variable& variable) {
 std::string Variables::replaced(std::string_view text) {
   return sim::replaced(text, [this](std::string_view name) { return at(name); });
 }
-
-std::vector<Variables::Fault> Variables::take_faults() { return std::exchange(faults_, {}); }
 
 void Variables::evaluate_all() {
   for (auto& [name, variable] : variables_) {

@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -54,30 +55,14 @@ class Expression {
   NamedValue value(const LookUp& look_up) const;
   Amount amount(const LookUp& look_up) const;  // throws for a word, too
 
-  // A Step takes its operands from a stack, on which it leaves its result.
-  using Fold = double (*)(double, double);
-  enum class Action {
-    number,
-    name,
-    negate,
-    add,
-    subtract,
-    multiply,
-    divide,
-    modulo,
-    compare,
-    apply,
-    fold,
-    all,
-    any,
-    no,
-    choose
-  };
+  // A Step takes its operands from a stack, on which it leaves its result. A step without operands is a number or, if
+  // it has a name, the value of that; one with three chooses the second or the third.
+  struct Rule;
   struct Step {
-    Action action = Action::number;
+    int operands = 0;
     std::size_t place = 0;  // in the text
     Amount number{};
-    Fold fold = nullptr;  // of a comparison or a function
+    const Rule* rule = nullptr;  // of an operator or a function
     std::string name{};
   };
   const std::vector<Step>& steps() const { return steps_; }
@@ -131,7 +116,7 @@ class Variables {
     std::string what;
   };
   // Returns the faults of parameters found since the last call.
-  std::vector<Fault> take_faults();
+  std::vector<Fault> take_faults() { return std::exchange(faults_, {}); }
   // Evaluates all parameters.
   void evaluate_all();
 

@@ -2,6 +2,7 @@
 // overwrites an input.
 #pragma once
 
+#include <algorithm>
 #include <filesystem>
 #include <optional>
 #include <span>
@@ -20,7 +21,9 @@ class FilesRead {
   FilesRead(const FilesRead&) = delete;
   FilesRead& operator=(const FilesRead&) = delete;
 
-  void add(const std::filesystem::path& file);
+  void add(const std::filesystem::path& file) {
+    if (std::ranges::find(files_, file) == files_.end()) files_.push_back(file);
+  }
   const std::vector<std::filesystem::path>& files() const { return files_; }  // each file once, by its spelling
 
  private:

@@ -15,7 +15,6 @@
 #include "sim/interruption.h"
 
 namespace c3sim::sim {
-
 namespace {
 
 using std::string_view_literals::operator""sv;

@@ -388,7 +388,7 @@ Results Request::finish(Testbed& testbed, const Platform& platform, Results resu
 }
 
 // The result covers the files of the configuration, and all tables of kernels in the folders where tables are looked
-// for (models/platform/gemm_spec.h).
+// for (models/platform/gpu_spec.h).
 PlatformShelf::Written PlatformShelf::written(const Platform& platform) {
   Written written;
   std::error_code absent;

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "models/kernels/gemm.h"
-#include "models/kernels/gemm_plan.h"
 #include "sim/loaded_latency.h"
 #include "sim/overloaded.h"
 #include "study/play/power_meter.h"

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "models/collectives/rccl_transfers.h"
-#include "models/kernels/gemm_plan.h"
+#include "models/collectives/rccl.h"
+#include "models/kernels/gemm.h"
 
 namespace c3sim::study {
 

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <utility>
 
-#include "models/platform/dtype.h"
+#include "models/platform/gemm_shape.h"
 #include "sim/config/config_error.h"
 #include "sim/config/expression.h"
 #include "sim/config/files_read.h"

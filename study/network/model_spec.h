@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "models/platform/dtype.h"
+#include "models/platform/gemm_shape.h"
 #include "sim/config/choice.h"
 #include "sim/config/config_error.h"
 

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "models/collectives/collective.h"
-#include "models/platform/dtype.h"
+#include "models/platform/gemm_shape.h"
 #include "sim/config/choice.h"
 #include "study/network/model_spec.h"
 #include "study/network/routing.h"

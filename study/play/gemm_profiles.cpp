@@ -7,7 +7,6 @@
 #include <optional>
 
 #include "models/kernels/gemm.h"
-#include "models/kernels/gemm_plan.h"
 #include "models/node.h"
 #include "sim/simulator.h"
 

@@ -7,7 +7,7 @@
 #include <tuple>
 #include <utility>
 
-#include "models/collectives/kernel_collective.h"
+#include "models/collectives/collective.h"
 #include "models/kernels/gemm.h"
 #include "sim/overloaded.h"
 #include "study/config_folders.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "models/kernels/gemm_plan.h"
+#include "models/kernels/gemm.h"
 #include "sim/config/config_text.h"
 #include "sim/overloaded.h"
 #include "study/play/play.h"

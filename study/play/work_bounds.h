@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "models/machine/cu_mask.h"
+#include "models/platform/cu_resources.h"
 #include "models/platform/platform_spec.h"
 #include "study/program/operation.h"
 

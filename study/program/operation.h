@@ -20,7 +20,7 @@
 #include "models/kernels/attention.h"
 #include "models/kernels/elementwise.h"
 #include "models/kernels/remote_kernel.h"
-#include "models/machine/cu_mask.h"
+#include "models/platform/cu_resources.h"
 #include "models/platform/gemm_shape.h"
 #include "models/platform/platform_spec.h"
 #include "models/sdma/sdma_copy.h"

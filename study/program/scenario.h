@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "models/collectives/collective.h"
-#include "models/machine/cu_mask.h"
+#include "models/platform/cu_resources.h"
 #include "models/platform/gemm_shape.h"
 #include "models/platform/platform_spec.h"
 #include "sim/config/choice.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "sim/unit.h"
+#include "sim/units.h"
 
 namespace c3sim::study {
 
@@ -13,7 +13,7 @@ using sim::Dimension;
 
 constexpr double hour = 3600.0;
 
-// Returns the form of a figure in a unit of sim/unit.h, or of a ratio if there is no such unit.
+// Returns the form of a figure in a unit of sim/units.h, or of a ratio if there is no such unit.
 constexpr FigureForm figure_in(Figure figure, std::string_view key, std::string_view heading, std::string_view unit,
                                double low, double high) {
   const sim::Unit* const known = sim::unit_of(unit);

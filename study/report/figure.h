@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "sim/unit.h"
+#include "sim/units.h"
 
 namespace c3sim::study {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "models/collectives/collective.h"
-#include "models/machine/power_record.h"
+#include "models/machine/governor_loop.h"
 #include "sim/check.h"
 #include "study/play/play.h"
 #include "study/play/power_meter.h"

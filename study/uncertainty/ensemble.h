@@ -88,7 +88,7 @@ class Ensemble {
 // correlations in the platform file describe it.
 
 // Each parameter with an error is normal about its value, cut off at the ends of its range, and correlates with others
-// of its group (models/platform/correlation_group.h). A parameter with alternatives has its value or one of them, all
+// of its group (models/platform/platform_spec.h). A parameter with alternatives has its value or one of them, all
 // equally likely. A parameter of kind `probed` without an error has not been probed and lies anywhere within its range.
 // All others are taken to be known.
 class Posterior {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "sim/event_queue.h"
-#include "sim/semaphore.h"
+#include "sim/gate.h"
 #include "sim/simulator.h"
 #include "sim/task.h"
 

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "models/kernels/gemm_plan.h"
-#include "models/machine/usage_list.h"
+#include "models/kernels/gemm.h"
+#include "models/machine/resource_kind.h"
 #include "models/node.h"
 #include "models/platform/platform_config.h"
 #include "sim/resource_network.h"

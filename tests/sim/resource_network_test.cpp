@@ -194,7 +194,6 @@ TEST(ResourceNetwork, AccountsForEveryUnitOfAResource) {
   const auto id_b = world.start(b);
   world.at(500ms, [&] {
     EXPECT_DOUBLE_EQ(world.network.rate(id_a), 4.0);
-    EXPECT_DOUBLE_EQ(world.network.remaining(id_a), 6.0);
     EXPECT_DOUBLE_EQ(world.network.load(0), 12.0);
     EXPECT_DOUBLE_EQ(world.network.utilisation(0), 1.0);
     EXPECT_DOUBLE_EQ(world.network.served(0), 6.0);
@@ -214,7 +213,6 @@ TEST(ResourceNetwork, AccountsForEveryUnitOfAResource) {
   EXPECT_EQ(world.network.busy(0), world.ended[0]);
   EXPECT_FALSE(world.network.live(id_a));
   EXPECT_EQ(world.network.rate(id_a), 0.0);
-  EXPECT_EQ(world.network.remaining(id_a), 0.0);
 }
 
 TEST(ResourceNetwork, CountsBusyTimeOnlyWhileAResourceIsUsed) {

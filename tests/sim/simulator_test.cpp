@@ -15,7 +15,6 @@
 
 #include "sim/check.h"
 #include "sim/gate.h"
-#include "sim/semaphore.h"
 
 namespace c3sim::sim {
 namespace {

@@ -8,8 +8,6 @@
 
 #include "sim/check.h"
 #include "sim/gate.h"
-#include "sim/open_step.h"
-#include "sim/semaphore.h"
 #include "sim/simulator.h"
 #include "sim/trace.h"
 

@@ -16,7 +16,6 @@
 
 #include "sim/check.h"
 #include "sim/event_queue.h"
-#include "sim/frame_pool.h"
 #include "sim/simulator.h"
 
 namespace c3sim::sim {

@@ -1,10 +1,10 @@
-#include "sim/waiting_line.h"
-
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <deque>
 #include <vector>
+
+#include "sim/event_queue.h"
 
 namespace c3sim::sim {
 namespace {

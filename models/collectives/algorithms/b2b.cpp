@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "models/collectives/algorithm.h"
-#include "models/collectives/engine_program.h"
+#include "models/collectives/sdma_collective.h"
 
 namespace c3sim::models::algorithms {
 

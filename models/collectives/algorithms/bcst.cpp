@@ -1,6 +1,6 @@
 // This makes concurrent broadcasts to several peers each (DMA-Latte, arXiv 2511.06605: bcst).
 #include "models/collectives/algorithm.h"
-#include "models/collectives/engine_program.h"
+#include "models/collectives/sdma_collective.h"
 #include "models/platform/sdma_spec.h"
 
 namespace c3sim::models::algorithms {

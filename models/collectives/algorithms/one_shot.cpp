@@ -1,8 +1,8 @@
 // In one shot every GPU loads all that it needs from the others. An all-reduce moves the whole array from each peer:
 // over n GPUs n/2 times as much as a ring, but it waits only once, which suits small arrays.
 #include "models/collectives/algorithm.h"
+#include "models/collectives/channel_program.h"
 #include "models/collectives/deliveries.h"
-#include "models/collectives/peer_loads.h"
 #include "models/node.h"
 
 namespace c3sim::models::algorithms {

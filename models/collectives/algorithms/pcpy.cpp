@@ -1,6 +1,6 @@
 // This makes concurrent copies, each on the engine recommended for its peer (DMA-Latte, arXiv 2511.06605: pcpy).
 #include "models/collectives/algorithm.h"
-#include "models/collectives/engine_program.h"
+#include "models/collectives/sdma_collective.h"
 
 namespace c3sim::models::algorithms {
 

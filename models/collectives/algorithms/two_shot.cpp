@@ -1,8 +1,8 @@
 // In two shots every GPU loads its part of the array from all others and adds up; once all have done so, it loads the
 // others' sums. Such an all-reduce moves no more than a ring, and waits twice.
 #include "models/collectives/algorithm.h"
+#include "models/collectives/channel_program.h"
 #include "models/collectives/deliveries.h"
-#include "models/collectives/peer_loads.h"
 #include "models/node.h"
 
 namespace c3sim::models::algorithms {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "models/collectives/kernel_collective.h"
+#include "models/collectives/collective.h"
 #include "tests/models/collectives/collective_fixture.h"
 
 namespace c3sim::models {

@@ -1,5 +1,3 @@
-#include "models/collectives/kernel_collective.h"
-
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -8,7 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "models/collectives/rccl_transfers.h"
+#include "models/collectives/collective.h"
+#include "models/collectives/rccl.h"
 #include "models/kernels/gemm.h"
 #include "tests/models/collectives/collective_fixture.h"
 #include "tests/models/model_fixture.h"

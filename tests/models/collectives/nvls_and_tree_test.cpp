@@ -2,9 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "models/collectives/kernel_collective.h"
-#include "models/collectives/nvls.h"
-#include "models/collectives/tree.h"
+#include "models/collectives/collective.h"
+#include "models/collectives/rccl.h"
 #include "tests/models/collectives/collective_fixture.h"
 
 namespace c3sim::models {

@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "models/collectives/kernel_collective.h"
-#include "models/platform/mesh_rings.h"
+#include "models/collectives/collective.h"
+#include "models/platform/rccl_spec.h"
 #include "tests/models/collectives/collective_fixture.h"
 
 namespace c3sim::models {

@@ -88,7 +88,7 @@ RC_GTEST_PROP(SdmaCollectiveProperty, EveryPossibleCollectiveDeliversEverything,
                                         *rc::gen::arbitrary<bool>(), sim::Bytes(*rc::gen::inRange(8, 1 << 30)));
   spec.gpus = *rc::gen::inRange(2, 9);
   spec.engines = spec.variant == SdmaVariant::b2b ? *rc::gen::inRange(1, 8) : 1;
-  RC_PRE(why_impossible_on_sdma(spec, platform.sdma, platform.gpus).empty());
+  RC_PRE(why_impossible_on_sdma(spec, platform.sdma).empty());
   const sim::Time time = time_on(platform, spec);
   // No link exceeds its rate: each carries one chunk each way, or the whole array of a broadcast.
   const double chunk = spec.kind == CollectiveKind::broadcast ? spec.bytes.value() : spec.bytes.value() / spec.gpus;
@@ -123,20 +123,11 @@ TEST(SdmaCollective, AllReduceIsReduceScatterAndAllGather) {
 }
 
 // The samples in tests/data/samples hold the other collectives that engines cannot do.
-TEST(SdmaCollective, MovesAtLeastOneByte) {
-  const CopyPlatform platform = CopyPlatform::mi300x();
-  const auto why = [&](sim::Bytes bytes) {
-    return why_impossible_on_sdma(all_gather(SdmaVariant::pcpy, bytes), platform.sdma, platform.gpus);
-  };
-  EXPECT_EQ(why(1_MiB), "");
-  EXPECT_EQ(why(sim::Bytes(0)), "a collective moves at least one byte");
-}
-
 TEST(SdmaCollective, PrelaunchMustFitInTheRing) {
   CopyPlatform platform = CopyPlatform::mi300x();
   platform.sdma.ring = 4_KiB;
   const auto why = [&](sim::Bytes bytes) {
-    return why_impossible_on_sdma(all_gather(SdmaVariant::pcpy, bytes, true), platform.sdma, platform.gpus);
+    return why_impossible_on_sdma(all_gather(SdmaVariant::pcpy, bytes, true), platform.sdma);
   };
   EXPECT_EQ(why(1_GiB), "");
   EXPECT_NE(why(16_GiB).find("use a larger ring"), std::string::npos);

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "models/collectives/algorithm.h"
+#include "models/collectives/channel_program.h"
 #include "models/collectives/collective.h"
-#include "models/collectives/peer_loads.h"
 #include "tests/models/collectives/collective_fixture.h"
 
 namespace c3sim::models {

@@ -13,7 +13,6 @@
 #include <utility>
 #include <vector>
 
-#include "models/kernels/gemm_plan.h"
 #include "tests/config_fault.h"
 #include "tests/models/model_fixture.h"
 

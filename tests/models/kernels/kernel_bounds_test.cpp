@@ -12,7 +12,6 @@
 #include "models/kernels/attention.h"
 #include "models/kernels/elementwise.h"
 #include "models/kernels/gemm.h"
-#include "models/kernels/gemm_plan.h"
 #include "models/kernels/remote_kernel.h"
 #include "tests/models/model_fixture.h"
 
@@ -233,7 +232,7 @@ TEST_P(GemmShapes, AreNeverFasterThanThePeaks) {
 // A library that chooses by modelled time pads a product to the tiles of a larger one if that takes 3 % less. Its
 // choice overlooks little: the clock under load, differences between workgroups of a wave and, without an Infinity
 // Cache, that what the L2 loses comes from HBM again. Two measured habits of cuBLAS cost more than they gain and are
-// modelled (models/platform/gemm_spec.h): it splits products of few columns and gives them kernels that start slower.
+// modelled (models/platform/gpu_spec.h): it splits products of few columns and gives them kernels that start slower.
 // 4096x48x4096 takes 13.3 us, 4096x64x4096 11.4 (h200x1/gemm_kernels.csv).
 TEST_P(GemmShapes, AreNoSlowerThanLargerOnes) {
   const GemmLibrary& library = platform_.gpu.gemm.library;

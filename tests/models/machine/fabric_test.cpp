@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "models/machine/usage_list.h"
+#include "models/machine/resource_kind.h"
 #include "tests/models/model_fixture.h"
 
 namespace c3sim::models {

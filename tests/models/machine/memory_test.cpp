@@ -9,8 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "models/machine/activity_tag.h"
-#include "models/machine/cache_sharing.h"
+#include "models/machine/resource_kind.h"
 #include "tests/models/model_fixture.h"
 
 namespace c3sim::models {

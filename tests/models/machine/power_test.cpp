@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "models/machine/governor_loop.h"
-#include "models/machine/power_record.h"
 #include "tests/models/model_fixture.h"
 
 namespace c3sim::models {

@@ -1,4 +1,3 @@
-#include "models/platform/correlation_group.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

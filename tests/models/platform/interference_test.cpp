@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <string>
-#include <type_traits>
 #include <vector>
 
 #include "models/kernels/gemm.h"
@@ -16,17 +15,6 @@ namespace {
 
 using sim::operator""_us;
 using sim::operator""_MiB;
-
-// One value per tenant is required: too many or too few do not compile.
-static_assert(std::is_constructible_v<PerTenant<int>, int, int, int, int, int>);
-static_assert(!std::is_constructible_v<PerTenant<int>, int, int, int, int>);
-
-TEST(PerTenant, ValuesAreInTheOrderOfTenants) {
-  const PerTenant<int> values(1, 2, 3, 4, 5);
-  EXPECT_EQ(values.of(Tenant::gemm), 1);
-  EXPECT_EQ(values.of(Tenant::remote), 5);
-  EXPECT_EQ(values.in_order(), (std::vector<int>{1, 2, 3, 4, 5}));
-}
 
 Mechanisms everything() {
   Mechanisms all;

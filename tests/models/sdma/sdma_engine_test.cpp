@@ -7,7 +7,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "models/sdma/sdma_queue.h"
 #include "tests/models/machine/word_writer.h"
 #include "tests/models/sdma/sdma_fixture.h"
 
@@ -66,32 +65,33 @@ TEST(PacketsDoWhatTheySay, FencesAtomicsAndTrapsWriteTheirWord) {
   expect_word([](MemoryWord* word) { return Commands{TrapCommand{word}}; }, 0, 1);
 }
 
-TEST(PacketsDoWhatTheySay, TimestampIsTakenWhenTheCopiesBeforeAreDoneAndAPollHasReadItsWord) {
+TEST(PacketsDoWhatTheySay, AFenceIsWrittenWhenTheCopiesBeforeAreDoneAndAPollHasReadItsWord) {
   CopyNode node(CopyPlatform::round());
-  sim::Time stamp;
-  run(node, {copy(100), TimestampCommand{&stamp}});
-  expect_at(stamp, start(2) + setup + 10_ns + acknowledgement);
+  MemoryWord fence(node.simulator(), "fence", 0);
+  run(node, {copy(100), FenceCommand{&fence, 1}});
+  expect_at(fence.written_at(), start(2) + setup + 10_ns + acknowledgement + 2048_ns);
   CopyNode polling(CopyPlatform::round());
   MemoryWord word(polling.simulator(), "release", 1);
-  run(polling, {PollCommand{&word, {Comparison::equal, 1}}, TimestampCommand{&stamp}});
-  EXPECT_EQ(stamp, start(2) + decode + 64_ns + decode);
+  MemoryWord behind(polling.simulator(), "fence", 0);
+  run(polling, {PollCommand{&word, {Comparison::equal, 1}}, FenceCommand{&behind, 1}});
+  EXPECT_EQ(behind.written_at(), start(2) + decode + 64_ns + decode + 2048_ns);
 }
 
 // Reads see the word 32 ns after they leave and follow each other every 64 + 1024 ns.
 TEST(GatesAreTight, APollSeesAWriteAtItsNextReadAndNotBefore) {
   const sim::Time second_look = start(2) + decode + 32_ns + 1088_ns;
-  const auto stamp_after_write_at = [](sim::Time at) {
+  const auto fence_after_write_at = [](sim::Time at) {
     CopyNode node(CopyPlatform::round());
     MemoryWord word(node.simulator(), "release", 0);
-    sim::Time stamp;
+    MemoryWord fence(node.simulator(), "fence", 0);
     node.simulator().spawn("writer", write_at(node.simulator(), word, at));
-    run(node, {PollCommand{&word, {Comparison::equal, 1}}, TimestampCommand{&stamp}});
-    return stamp;
+    run(node, {PollCommand{&word, {Comparison::equal, 1}}, FenceCommand{&fence, 1}});
+    return fence.written_at();
   };
-  const sim::Time seen = second_look + 32_ns + decode;
-  EXPECT_EQ(stamp_after_write_at(second_look - 500_ns), seen);
-  EXPECT_EQ(stamp_after_write_at(second_look), seen);
-  EXPECT_EQ(stamp_after_write_at(second_look + 1_ns), seen + 1088_ns);
+  const sim::Time seen = second_look + 32_ns + decode + 2048_ns;
+  EXPECT_EQ(fence_after_write_at(second_look - 500_ns), seen);
+  EXPECT_EQ(fence_after_write_at(second_look), seen);
+  EXPECT_EQ(fence_after_write_at(second_look + 1_ns), seen + 1088_ns);
 }
 
 // A completion packet, decoded long before, leaves at the very tick at which the last byte is acknowledged.

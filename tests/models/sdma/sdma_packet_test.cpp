@@ -25,7 +25,6 @@ TEST(PacketFormat, HasTheSizesOfTheMi300x) {
   EXPECT_EQ(packet_bytes(TrapCommand{}, format).value(), 8);
   EXPECT_EQ(packet_bytes(PollCommand{}, format).value(), 24);
   EXPECT_EQ(packet_bytes(AtomicCommand{}, format).value(), 32);
-  EXPECT_EQ(packet_bytes(TimestampCommand{}, format).value(), 12);
 }
 
 // A copy is cut into ceil(bytes / 4194303) packets.
@@ -44,7 +43,6 @@ TEST(PacketFormat, NamesPacketsAsTheHardwareDoes) {
   EXPECT_EQ(packet_name(PollCommand{}), "POLL_REGMEM");
   EXPECT_EQ(packet_name(AtomicCommand{}), "ATOMIC");
   EXPECT_EQ(packet_name(FenceCommand{}), "FENCE");
-  EXPECT_EQ(packet_name(TimestampCommand{}), "TIMESTAMP");
   EXPECT_EQ(packet_name(TrapCommand{}), "TRAP");
 }
 

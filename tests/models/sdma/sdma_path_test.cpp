@@ -71,7 +71,7 @@ TEST(SdmaPath, ItsStepsFillTheTime) {
         for (const bool prelaunch : {false, true}) {
           for (const sim::Bytes bytes : {1_KiB, 64_MiB}) {
             const CollectiveSpec spec = sdma_collective(kind, variant, prelaunch, bytes);
-            if (!why_impossible_on_sdma(spec, platforms[i].sdma, 8).empty()) continue;
+            if (!why_impossible_on_sdma(spec, platforms[i].sdma).empty()) continue;
             expect_filled(path_of(platforms[i], spec), "platform " + std::to_string(i) + ' ' +
                                                            std::string(to_string(kind)) + ' ' +
                                                            std::string(to_string(variant)));

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <set>
 
-#include "models/kernels/gemm_plan.h"
+#include "models/kernels/gemm.h"
 #include "study/ask/questions.h"
 #include "study/experiment/experiment_reader.h"
 #include "tests/folder.h"

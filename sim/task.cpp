@@ -1,4 +1,4 @@
-#include "sim/frame_pool.h"
+#include "sim/task.h"
 
 #include <sanitizer/asan_interface.h>
 
@@ -8,7 +8,6 @@
 #include <vector>
 
 namespace c3sim::sim {
-
 namespace {
 constexpr std::size_t granule = 64;
 constexpr std::size_t classes = 32;  // pooled blocks have up to 2 KiB; larger frames are rare and come from the heap

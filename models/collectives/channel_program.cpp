@@ -1,4 +1,4 @@
-#include "models/collectives/peer_loads.h"
+#include "models/collectives/channel_program.h"
 
 #include <algorithm>
 #include <cmath>
