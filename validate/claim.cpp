@@ -13,7 +13,7 @@
 #include "sim/config/expression.h"
 #include "sim/config/nearest_name.h"
 #include "study/c3/paper_study.h"
-#include "study/experiment/experiment_reader.h"
+#include "study/experiment/experiment.h"
 #include "study/report/table_of.h"
 #include "study/serve/serve.h"
 #include "study/sweep/serve_study.h"

@@ -8,7 +8,6 @@
 #include "models/kernels/gemm_plan.h"
 #include "study/ask/questions.h"
 #include "study/c3/paper_study.h"
-#include "study/experiment/experiment_reader.h"
 #include "tests/folder.h"
 #include "tests/study/experiment/quantities.h"
 #include "tests/study/test_platform.h"
