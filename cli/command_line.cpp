@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <exception>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <system_error>
@@ -34,15 +33,13 @@ constexpr auto footer =
     "variable C3SIM_CONFIGS names. The formats of measurements in its folder formats are used only if a folder\n"
     "validate, which has suites and reference data, lies beside the folder that C3SIM_CONFIGS names.\n"
     "Exit codes: 0 fine, 1 a check failed (validate), points did (sweep) or an experiment never ends (run), 2 the "
-    "input is "
-    "at\n"
+    "input is at\n"
     "fault, 3 c3sim is, 130 it was interrupted (Ctrl-C).";
 
-constexpr auto completion_examples =
-    "Examples:\n"
-    "  source <(c3sim completion bash)\n"
-    "  c3sim completion zsh > \"${fpath[1]}/_c3sim\"\n"
-    "  c3sim completion fish > ~/.config/fish/completions/c3sim.fish";
+constexpr auto completion_examples = R"(Examples:
+  source <(c3sim completion bash)
+  c3sim completion zsh > "${fpath[1]}/_c3sim"
+  c3sim completion fish > ~/.config/fish/completions/c3sim.fish)";
 
 // The following scripts let each shell ask c3sim for the words that it offers.
 
@@ -77,39 +74,23 @@ complete -c c3sim -a '(c3sim completion words --line (commandline -cp | string c
 using Commands = std::vector<study::Command>;
 using Texts = std::vector<std::string>;
 
-CLI::Option& add_option(CLI::App& command, const study::Option& option, study::Given& given) {
-  const auto one = [&given, name = option.name](const std::string& text) { given[name] = {text}; };
-  const auto several = [&given, name = option.name](const std::vector<std::string>& texts) { given[name] = texts; };
-  const std::string names = option.typed();
-  switch (option.said) {
-    case study::Said::alone:
-      return *command.add_flag_callback(
-          names, [one] { one(std::string(study::yes)); }, option.help);
-    case study::Said::maybe_alone:
-      return *command.add_option_function<std::string>(names, one, option.help)
-                  ->expected(0, 1)
-                  ->default_str(option.alone);
-    case study::Said::again:
-      return *command.add_option_function<std::vector<std::string>>(names, several, option.help)
-                  ->allow_extra_args(false);
-    case study::Said::listed:
-      return *command.add_option_function<std::vector<std::string>>(names, several, option.help)->delimiter(',');
-    case study::Said::all_in_place:
-      return *command.add_option_function<std::vector<std::string>>(names, several, option.help);
-    case study::Said::once:
-    case study::Said::in_place:
-      break;
-  }
-  return *command.add_option_function<std::string>(names, one, option.help);
-}
-
 // Adds the command to the parser, which stores the given options in `given`; `given` must outlive the parsing.
 void add_subcommand(CLI::App& app, const study::Command& command, study::Given& given) {
+  using enum study::Said;
   CLI::App& subcommand = *app.add_subcommand(command.name, command.about);
   subcommand.footer(command.notes);
   for (const study::Option& option : command.options) {
-    CLI::Option& added = add_option(subcommand, option, given);
-    if (option.said != study::Said::alone) added.type_name(option.form);
+    const auto one = [&given, name = option.name](const std::string& text) { given[name] = {text}; };
+    const auto several = [&given, name = option.name](const Texts& texts) { given[name] = texts; };
+    const auto flag = [one] { one(std::string(study::yes)); };
+    const bool is_one = option.said == once || option.said == maybe_alone || option.said == in_place;
+    CLI::Option& added = option.said == alone ? *subcommand.add_flag_callback(option.typed(), flag, option.help)
+                         : is_one ? *subcommand.add_option_function<std::string>(option.typed(), one, option.help)
+                                  : *subcommand.add_option_function<Texts>(option.typed(), several, option.help);
+    if (option.said == maybe_alone) added.expected(0, 1)->default_str(option.alone);
+    if (option.said == again) added.allow_extra_args(false);
+    if (option.said == listed) added.delimiter(',');
+    if (option.said != alone) added.type_name(option.form);
     added.required(option.required);
   }
 }
@@ -202,23 +183,19 @@ std::string offered_words(const std::vector<study::Command>& commands, std::stri
 
 // Returns the command that completes all of `commands`, which must outlive it. The caller adds it to `commands`.
 study::Command completion_command(const Commands& commands) {
-  using Scripts = std::vector<sim::Choice<std::function<std::string(const study::Request&)>>>;
-  const Scripts scripts{
-      {"bash", [](const study::Request&) { return std::string(bash_completion); }},
-      {"zsh", [](const study::Request&) { return std::string(zsh_completion); }},
-      {"fish", [](const study::Request&) { return std::string(fish_completion); }},
-      {"words", [&commands](const study::Request& request) { return offered_words(commands, request.text("line")); }}};
+  const std::vector<sim::Choice<std::string>> scripts{
+      {"bash", bash_completion}, {"zsh", zsh_completion}, {"fish", fish_completion}, {"words", ""}};
   return {
       "completion", "Print a script by which a shell completes command lines of c3sim", completion_examples,
       std::vector<study::Option>{{"shell", study::names_of(scripts),
                                   "Shell that the script is for; or the words that a shell is to offer behind --line",
                                   study::Said::in_place, true},
                                  {"line", "TEXT", "Command line up to the cursor"}},
-      [scripts](study::Request& request) {
+      [scripts, &commands](study::Request& request) {
         study::Arguments arguments;
-        const auto script = arguments.choice("SHELL", request.text("shell"), scripts);
+        const std::string script = arguments.choice("SHELL", request.text("shell"), scripts);
         arguments.check();
-        return study::Results{.text = script(request)};
+        return study::Results{.text = script.empty() ? offered_words(commands, request.text("line")) : script};
       }};
 }
 
@@ -248,13 +225,6 @@ std::string reworded(const std::string& text) {
   const std::size_t form = at + lacks.size();
   return fmt::format("{}: its value is missing: {} is accepted", text.substr(0, at),
                      text.substr(form, text.size() - form - end.size()));
-}
-
-// Returns the command line as a shell reads it, for users who want to repeat it.
-std::string command_text(int argc, const char* const* argv) {
-  std::string text = "c3sim";
-  for (int i = 1; i < argc; ++i) text += ' ' + study::shell_word(argv[i]);
-  return text;
 }
 
 // Returns the list of commands, one per line.
@@ -292,33 +262,22 @@ ExitCode report_parse_error(const CLI::App& app, const CLI::ParseError& error, c
   return ExitCode::users_fault;
 }
 
-// Terminal holds the streams that answers go to, and how they are shown.
-struct Terminal {
-  std::ostream& out;
-  std::ostream& err;
-  bool shows_progress;
-  std::size_t out_columns;
-};
-
-ExitCode answer(const study::Command& asked, const study::Given& given, const study::Origin& origin,
-                const Terminal& terminal) {
-  ProgressLine line(terminal.err);
+ExitCode answer(const study::Command& asked, const study::Given& given, const study::Origin& origin, std::ostream& out,
+                std::ostream& err, bool shows_progress, std::size_t out_columns) {
+  ProgressLine line(err);
   const auto warn = [&line](std::string_view sentence) { line.write(fmt::format("warning: {}\n", sentence)); };
   study::Listener listener{.warn = warn, .interruptible = [] {
                              return [held = std::make_shared<Interruption>()] { return held->asked(); };
                            }};
-  if (terminal.shows_progress) {
-    listener.progress = [&line](std::size_t done, std::size_t of) { line.report(done, of); };
-  }
+  if (shows_progress) listener.progress = [&line](std::size_t done, std::size_t of) { line.report(done, of); };
   asked.check(given);
   study::Request request(given, origin, std::move(listener));
   const study::Results results = asked.answer(request);
   line.write({});
   for (const std::string& warning : results.warnings) warn(warning);
   study::Arguments checked;
-  const std::size_t width = terminal.out_columns > 0 ? terminal.out_columns : asked.text_width;
-  study::write(results, request.format(checked), terminal.out, width);
-  if (!terminal.out.flush()) throw std::system_error(errno, std::generic_category(), "stdout");
+  study::write(results, request.format(checked), out, out_columns > 0 ? out_columns : asked.text_width);
+  if (!out.flush()) throw std::system_error(errno, std::generic_category(), "stdout");
   request.check_behind();
   return request.check_failed() ? ExitCode::check_failed : ExitCode::fine;
 }
@@ -337,8 +296,10 @@ ExitCode run_command_line(int argc, const char* const* argv, std::ostream& out, 
     app.require_subcommand(1);
     for (const study::Command& command : commands) add_subcommand(app, command, given);
     app.parse(argc, argv);
-    return answer(*asked_of(app, commands), given, {C3SIM_VERSION, command_text(argc, argv)},
-                  {out, err, shows_progress, out_columns});
+    std::string command_text = "c3sim";  // as a shell reads it, for users who want to repeat it
+    for (int i = 1; i < argc; ++i) command_text += ' ' + study::shell_word(argv[i]);
+    return answer(*asked_of(app, commands), given, {C3SIM_VERSION, command_text}, out, err, shows_progress,
+                  out_columns);
   } catch (const CLI::ParseError& error) {
     return report_parse_error(app, error, commands, given, out, err);
   } catch (const study::NeverEnds& error) {
@@ -348,7 +309,7 @@ ExitCode run_command_line(int argc, const char* const* argv, std::ostream& out, 
     err << error.what() << '\n';
     return ExitCode::users_fault;
   } catch (const study::Interrupted& interrupted) {
-    err << "interrupted: " << interrupted.how_to_go_on() << '\n';
+    err << "interrupted: " << interrupted.how_to_go_on << '\n';
     return ExitCode::interrupted;
   } catch (const std::system_error& error) {
     err << "error: " << error.what() << '\n';

@@ -3,9 +3,8 @@
 set(headers
     study/ask/answers.h # questions, too
     study/ask/trial.h
-    study/ask/uncertainty.h
-    study/experiment/experiment_reader.h
-    study/explain/run_trace.h
+    study/experiment/experiment.h
+    study/explain/explanation.h
     study/serve/serve.h
     study/step/step.h
     study/sweep/distribution.h

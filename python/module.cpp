@@ -32,22 +32,6 @@ void check_interrupted() {
   if (interrupted()) throw Interrupted();
 }
 
-// Work asks for interruptions thousands of times a second, but Python is asked only every 10 ms: another thread may
-// hold its lock, and the work would wait for it each time.
-class Look {
- public:
-  void operator()() {
-    constexpr std::chrono::milliseconds between_looks(10);
-    const auto now = std::chrono::steady_clock::now();
-    if (now < next_) return;
-    check_interrupted();
-    next_ = now + between_looks;
-  }
-
- private:
-  std::chrono::steady_clock::time_point next_{};
-};
-
 study::Listener listener_of(std::vector<std::string>& warnings) {
   return {.progress = [](std::size_t, std::size_t) { check_interrupted(); },
           .warn = [&warnings](std::string_view sentence) { warnings.emplace_back(sentence); },
@@ -106,7 +90,15 @@ py::object ask(const Command& command, const study::Given& given, study::Platfor
   study::Results results;
   try {
     const py::gil_scoped_release others_run;
-    const sim::Interruption interruption{Look()};
+    // Work asks for interruptions thousands of times a second, but Python is asked only every 10 ms: another thread may
+    // hold its lock, and the work would wait for it each time.
+    const sim::Interruption interruption([next = std::chrono::steady_clock::time_point()]() mutable {
+      constexpr std::chrono::milliseconds between_looks(10);
+      const auto now = std::chrono::steady_clock::now();
+      if (now < next) return;
+      check_interrupted();
+      next = now + between_looks;
+    });
     results = command.answer(request);
   } catch (const Interrupted&) {
     throw py::error_already_set();

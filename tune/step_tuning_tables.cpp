@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "study/ask/answers.h"
-#include "study/ask/request.h"
+#include "study/ask/command.h"
 #include "study/ask/words.h"
 #include "study/report/table_of.h"
 #include "study/step/step.h"

@@ -38,8 +38,7 @@ study::Fidelity fidelity_of_choice(const Alternatives& alternatives, std::size_t
     return study::fidelity_of(collective_of(trial.scenario, trial.strategy, platform), platform);
   };
   if (!is_of_gemms(alternatives)) return of_collective();
-  const study::Fidelity weakest =
-      weaker(study::Fidelity::extrapolated, study::fidelity_of(sizes.gemm, platform.gpu.cus(), platform));
+  const study::Fidelity weakest = weaker(study::Fidelity::extrapolated, study::fidelity_of(sizes.gemm, platform));
   return alternatives.subject == Alternatives::Subject::pair ? weaker(weakest, of_collective()) : weakest;
 }
 

@@ -12,7 +12,7 @@
 #include "sim/config/csv_file.h"
 #include "sim/config/expression.h"
 #include "sim/config/nearest_name.h"
-#include "study/experiment/experiment_reader.h"
+#include "study/experiment/experiment.h"
 #include "study/report/table_of.h"
 #include "study/serve/serve.h"
 #include "study/sweep/serve_study.h"

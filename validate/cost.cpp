@@ -11,7 +11,7 @@
 #include <tuple>
 
 #include "models/platform/interference.h"
-#include "study/explain/slowdown.h"
+#include "study/explain/explanation.h"
 #include "study/report/statistics.h"
 #include "study/report/table_of.h"
 

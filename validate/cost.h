@@ -71,9 +71,9 @@ std::vector<Cost> costs_of(std::span<const Case> cases);
 // interference, or with the values that these have without probes.
 
 // Splits the predicted cost of every run of a GEMM with a collective whose wall was measured over the mechanisms by
-// which tenants share, as study/explain/slowdown.h splits a slowdown: the mechanisms are switched off one by one until
-// none is left, in the order of models::Mechanism and in reverse, and the part of each is the mean of what its two
-// steps gain. Simulates each run twice as many times as there are mechanisms.
+// which tenants share, as study/explain/explanation.h splits a slowdown: the mechanisms are switched off one by one
+// until none is left, in the order of models::Mechanism and in reverse, and the part of each is the mean of what its
+// two steps gain. Simulates each run twice as many times as there are mechanisms.
 void split_costs(std::vector<Case>& cases, const Platforms& platforms, int jobs, const study::Progress& progress = {});
 
 // Predicts the costs that split_costs() splits, with parameters of kind `probed` at their values without probes.

@@ -3,14 +3,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
 #include <functional>
 #include <optional>
 #include <set>
+#include <span>
+#include <utility>
 
 #include "models/collectives/sdma_collective.h"
 #include "sim/check.h"
+#include "sim/config/config_error.h"
 #include "sim/config/config_text.h"
-#include "sim/overloaded.h"
+#include "sim/config/nearest_name.h"
 #include "study/c3/c3_results.h"
 #include "study/report/table_of.h"
 
@@ -37,48 +43,6 @@ Shown<Result> shown_fidelity(const models::PlatformSpec& platform) {
 }
 
 constexpr double microsecond = 1e-6;
-
-}  // namespace
-
-void add_intervals(ResultTable& table, std::span<const Intervals> intervals, const std::vector<NamedTime>& times) {
-  if (intervals.empty()) return;
-  for (std::size_t i = 0; i < times.size(); ++i) {
-    std::vector<Cell> spans;
-    std::vector<Cell> lows;
-    std::vector<Cell> highs;
-    for (const Intervals& of_result : intervals) {
-      const std::optional<Interval>& interval = of_result[i];
-      const auto in_us = [&interval](double Interval::*end) {
-        return interval ? Cell(*interval.*end / microsecond) : Cell();
-      };
-      lows.push_back(in_us(&Interval::low));
-      highs.push_back(in_us(&Interval::high));
-      spans.push_back(
-          interval ? Cell(fmt::format("{:.2f} to {:.2f}", interval->low / microsecond, interval->high / microsecond))
-                   : Cell(NoNumber{"not known"}));
-    }
-    table.add_column({times[i].key + "_interval", times[i].heading + ", 90 %", "us", 2, true, false}, std::move(spans));
-    table.add_column({times[i].key + "_p5_us", times[i].heading + " p5", "us", 2, false}, std::move(lows));
-    table.add_column({times[i].key + "_p95_us", times[i].heading + " p95", "us", 2, false}, std::move(highs));
-  }
-}
-
-Fidelity fidelity_of(const WorkResult& result, const models::PlatformSpec& platform) {
-  return std::visit(
-      sim::Overloaded{[&](const models::SdmaCopySpec& copy) { return fidelity_of(copy, platform); },
-                      [&](const models::CollectiveSpec& collective) { return fidelity_of(collective, platform); },
-                      [&](const models::GemmShape& shape) { return fidelity_of(shape, result.cus, platform); },
-                      [](const auto&) { return Fidelity::assumed; }},
-      result.work);
-}
-
-Fidelity fidelity_of(const C3Result& result, const models::PlatformSpec& platform) {
-  const Fidelity parts = weaker(fidelity_of(result.scenario.gemm, platform.gpu.cus(), platform),
-                                fidelity_of(collective_of(result.scenario, result.chosen, platform), platform));
-  return result.strategy == Strategy::serial ? parts : weaker(parts, Fidelity::extrapolated);
-}
-
-namespace {
 
 // Draws a bar per strategy, with the time of both one after the other and the ideal, that of the longer one alone.
 BarChart strategy_chart(std::span<const C3Result> results, std::span<const Intervals> intervals) {
@@ -143,7 +107,67 @@ const models::CollectiveSpec& collective_of(Worked result) { return std::get<mod
 const models::SdmaCopySpec& copy_of(Worked result) { return std::get<models::SdmaCopySpec>(result.work); }
 bool is_by_engines(Worked result) { return collective_of(result).backend == models::Backend::sdma; }
 
+// Returns times in seconds, in the order of Intervals.
+std::vector<double> times_of(const WorkResult& result) { return {sim::to_seconds(result.time).value()}; }
+std::vector<double> times_of(const C3Result& result) {
+  std::vector<double> times;
+  for (const sim::Time time : {result.makespan, result.gemm, result.collective})
+    times.push_back(sim::to_seconds(time).value());
+  return times;
+}
+
+// Returns the results of the same questions on another machine.
+std::vector<WorkResult> again(Testbed& testbed, std::vector<WorkResult> results) {
+  for (WorkResult& result : results)
+    result.time = testbed.run(result.schedule, result.between).time_of_last(result.timed);
+  return results;
+}
+std::vector<C3Result> again(Testbed& testbed, const std::vector<C3Result>& results) {
+  std::vector<C3Trial> trials;
+  for (const C3Result& result : results) trials.push_back({result.scenario, result.strategy});
+  return run_all(testbed, trials);
+}
+
+// Returns how a result of the platform itself is compared with measurements.
+Unfitted unfitted(const WorkResult& result, const models::PlatformSpec& platform) {
+  return fidelity_of(result, platform) == Fidelity::calibrated ? Unfitted::none : Unfitted::alone;
+}
+Unfitted unfitted(const C3Result&, const models::PlatformSpec&) { return Unfitted::beside; }
+
 }  // namespace
+
+void add_intervals(ResultTable& table, std::span<const Intervals> intervals, const std::vector<NamedTime>& times) {
+  if (intervals.empty()) return;
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    std::vector<Cell> spans;
+    std::vector<Cell> lows;
+    std::vector<Cell> highs;
+    for (const Intervals& of_result : intervals) {
+      const std::optional<Interval>& interval = of_result[i];
+      const auto in_us = [&interval](double Interval::*end) {
+        return interval ? Cell(*interval.*end / microsecond) : Cell();
+      };
+      lows.push_back(in_us(&Interval::low));
+      highs.push_back(in_us(&Interval::high));
+      spans.push_back(
+          interval ? Cell(fmt::format("{:.2f} to {:.2f}", interval->low / microsecond, interval->high / microsecond))
+                   : Cell(NoNumber{"not known"}));
+    }
+    table.add_column({times[i].key + "_interval", times[i].heading + ", 90 %", "us", 2, true, false}, std::move(spans));
+    table.add_column({times[i].key + "_p5_us", times[i].heading + " p5", "us", 2, false}, std::move(lows));
+    table.add_column({times[i].key + "_p95_us", times[i].heading + " p95", "us", 2, false}, std::move(highs));
+  }
+}
+
+Fidelity fidelity_of(const WorkResult& result, const models::PlatformSpec& platform) {
+  return fidelity_of(result.work, platform, result.cus);
+}
+
+Fidelity fidelity_of(const C3Result& result, const models::PlatformSpec& platform) {
+  const Fidelity parts = weaker(fidelity_of(result.scenario.gemm, platform),
+                                fidelity_of(collective_of(result.scenario, result.chosen, platform), platform));
+  return result.strategy == Strategy::serial ? parts : weaker(parts, Fidelity::extrapolated);
+}
 
 Results to_tables(const Question<C3Trial>&, const Answer<C3Result>& answer, const models::PlatformSpec& platform) {
   std::vector<NamedRun> runs;
@@ -297,6 +321,175 @@ std::string told_in_words(const std::vector<AskedWord>& asked, const std::vector
     text += (text.empty() ? "" : ", ") + word.name + (alone ? "" : " " + word.text);
   }
   return text;
+}
+
+template <class Result>
+void add_intervals(Answer<Result>& answer, const Ensemble& ensemble, const models::PlatformSpec& platform,
+                   const Progress& progress, int jobs) {
+  const auto ask = [&answer](Testbed& testbed) {
+    std::vector<std::vector<double>> times;
+    for (const Result& result : again(testbed, answer.results)) times.push_back(times_of(result));
+    return times;
+  };
+  const auto drawn = ensemble.ask_each(ask, jobs, progress);  // by draw, then by result
+  for (std::size_t result = 0; result < answer.results.size(); ++result) {
+    Intervals& intervals = answer.intervals.emplace_back();
+    const std::vector<double> own = times_of(answer.results[result]);
+    const double error = ensemble.error_of(unfitted(answer.results[result], platform));
+    for (std::size_t figure = 0; figure < own.size(); ++figure) {
+      std::vector<double> values;
+      for (const std::vector<std::vector<double>>& times : drawn) values.push_back(times[result][figure]);
+      intervals.push_back(at_least(interval_of(std::move(values)), own[figure], error));
+    }
+  }
+  for (std::string& warning : ensemble.warnings()) answer.warnings.push_back(std::move(warning));
+}
+
+template void add_intervals(Answer<WorkResult>&, const Ensemble&, const models::PlatformSpec&, const Progress&, int);
+template void add_intervals(Answer<C3Result>&, const Ensemble&, const models::PlatformSpec&, const Progress&, int);
+
+namespace {
+
+using Values = std::vector<double>;
+
+// A Quantity is a column of numbers in one table of an answer.
+struct Quantity {
+  std::string table;
+  Column column{};
+  std::vector<std::string> names{};  // of the values, by what tells their rows apart
+
+  // A fraction changes by points, and any other quantity by a share of itself.
+  bool is_fraction() const { return column.key.find("fraction") != std::string::npos; }
+  double change(double from, double to) const {
+    const double points = (column.unit == "%" ? 1.0 : 100.0) * (to - from);
+    return is_fraction() || from == 0.0 ? points : 100.0 * (to - from) / std::abs(from);
+  }
+  // What serial execution gains or loses of the ideal is not due to overlap.
+  bool is_shown(const std::vector<Cell>& row) const {
+    return !is_fraction() || std::ranges::count(row, Cell(std::string(to_string(Strategy::serial)))) == 0;
+  }
+
+  // Throws sim::ConfigError for an answer that lacks some of the values.
+  Values of(const Results& answer) const {
+    const NamedTable& named = *answer.table(table);
+    const std::size_t place = place_of(named.table.columns(), column.key);
+    Values values;
+    for (const std::vector<Cell>& row : named.table.rows()) {
+      const std::optional<double> value = place < row.size() ? number_of(row[place]) : std::nullopt;
+      if (value && is_shown(row)) values.push_back(*value);
+    }
+    if (values.size() == names.size()) return values;
+    throw sim::ConfigError({{"--sensitivity", "", fmt::format("not all rows of the answer have '{}'", column.key)}});
+  }
+};
+
+// Finds the first table with such a column, and names its rows by the columns before the first one that was measured.
+Quantity quantity_of(const Results& answer, const std::string& key) {
+  std::vector<std::string> known;
+  for (const NamedTable& named : answer.tables) {
+    const std::vector<std::vector<Cell>>& rows = named.table.rows();
+    for (std::size_t place = 0; place < named.table.columns().size(); ++place) {
+      if (!std::ranges::all_of(rows, [place](const auto& row) { return is_number(row[place]); })) continue;
+      Quantity quantity{named.key, named.table.columns()[place]};
+      known.push_back(quantity.column.key);
+      if (quantity.column.key != key) continue;
+      for (const std::vector<Cell>& row : rows) {
+        if (!quantity.is_shown(row)) continue;
+        std::string& name = quantity.names.emplace_back();
+        for (std::size_t c = 0; c < row.size() && !std::holds_alternative<double>(row[c]); ++c) {
+          const bool is_same = std::ranges::all_of(rows, [&](const auto& other) { return other[c] == row[c]; });
+          if (const std::string text = word_of(row[c]); !text.empty() && !is_same)
+            name += (name.empty() ? "" : "_") + text;
+        }
+        if (name.empty()) name = key;
+      }
+      return quantity;
+    }
+  }
+  throw sim::ConfigError(
+      {{"--sensitivity", "",
+        fmt::format("the answer has no number '{}' in all its rows{}", key, sim::name_hint(key, known))}});
+}
+
+// Excludes parameters that describe errors of predictions, as the machine does not have them.
+bool is_uncertain(const sim::Parameter& parameter) {
+  constexpr std::array<std::string_view, 4> of_errors{"fitted_to[", "correlations[", "concurrent_spread.",
+                                                      "unfitted_errors."};
+  const auto begins = [&parameter](std::string_view prefix) { return parameter.path.starts_with(prefix); };
+  if (std::ranges::any_of(of_errors, begins)) return false;
+  const bool may_differ = parameter.kind == "assumed" || parameter.kind == "fitted" || parameter.kind == "probed";
+  return may_differ && !parameter.low.empty();
+}
+
+// A Varied is a parameter and the changes, in points or percent, at both ends of its range; they are absent where other
+// parameters rule that end out, or where the machine cannot do there what is asked.
+struct Varied {
+  const sim::Parameter* parameter;
+  std::optional<Values> low, high;
+  double swing = 0.0;  // the largest range of a value
+};
+
+}  // namespace
+
+NamedTable sensitivity_of(const std::string& key, const Platform& platform, const Again& ask,
+                          const Progress& progress) {
+  Testbed own(platform.spec);
+  const Results answer = ask(own);
+  const Quantity quantity = quantity_of(answer, key);
+  const Values base = quantity.of(answer);
+  std::vector<Varied> all;
+  for (const sim::Parameter& parameter : platform.parameters) {
+    if (is_uncertain(parameter)) all.push_back({&parameter, {}, {}});
+  }
+  for_each_index(
+      2 * all.size(),
+      [&](std::size_t index) {
+        Varied& one = all[index / 2];
+        const bool is_low = index % 2 == 0;
+        try {
+          Testbed testbed(reassign(
+              platform, std::array{one.parameter->path + "=" + (is_low ? one.parameter->low : one.parameter->high)}));
+          (is_low ? one.low : one.high) = quantity.of(ask(testbed));
+        } catch (const sim::ConfigError&) {  // there is no such machine, or it cannot do what is asked
+        }
+      },
+      progress);
+  const int decimals = quantity.is_fraction() ? 1 : 2;
+  const double least_shown = 0.5 * std::pow(10.0, -decimals);
+  std::vector<Varied> moving;
+  for (Varied& one : all) {
+    for (std::size_t place = 0; place < base.size(); ++place) {
+      std::vector<double> changes{0.0};
+      for (std::optional<Values>* const end : {&one.low, &one.high}) {
+        if (*end) changes.push_back((**end)[place] = quantity.change(base[place], (**end)[place]));
+      }
+      one.swing = std::max(one.swing, std::ranges::max(changes) - std::ranges::min(changes));
+    }
+    if (one.swing >= least_shown || !one.low || !one.high) moving.push_back(one);
+  }
+  std::ranges::stable_sort(moving, std::greater(), &Varied::swing);
+
+  const std::string unit = quantity.is_fraction() ? "points" : "percent";
+  const std::string unit_shown = quantity.is_fraction() ? "points" : "%";
+  std::vector<Shown<Varied>> shown{
+      {{"parameter", "parameter", ""}, [](const Varied& one) { return one.parameter->path; }},
+      {{"low", "low", ""}, [](const Varied& one) { return one.parameter->low; }},
+      {{"high", "high", ""}, [](const Varied& one) { return one.parameter->high; }},
+      {{"swing_" + unit, "swing", unit_shown, decimals}, &Varied::swing}};
+  for (std::size_t place = 0; place < base.size(); ++place) {
+    const auto at = [place](std::optional<Values> Varied::*end) {
+      return [=](const Varied& one) { return one.*end ? Cell((*(one.*end))[place]) : Cell(); };
+    };
+    const std::string& name = quantity.names[place];
+    shown.push_back({{name + "_low_" + unit, name + " low", "", decimals}, at(&Varied::low)});
+    shown.push_back({{name + "_high_" + unit, "high", "", decimals}, at(&Varied::high)});
+  }
+  return {"sensitivity",
+          fmt::format("Change of {} at the ends of each parameter's range, in {}; {} of {} parameters move it by less "
+                      "than {:g} {}",
+                      quantity.column.heading, quantity.is_fraction() ? "points" : "percent of what it is",
+                      all.size() - moving.size(), all.size(), least_shown, unit_shown),
+          table_of(moving, shown)};
 }
 
 }  // namespace c3sim::study

@@ -1,8 +1,10 @@
 // Turns the answers to the plain questions (study/ask/questions.h) into tables, and adds each word of a question to a
 // table as a column, so that rows of several answers can be told apart. Programs that read CSV or JSON rely on the keys
-// of the columns.
+// of the columns. Says how certain an answer is by asking the question of other machines: of all draws of what the
+// platform may be, for intervals, and of machines at both ends of each parameter's range, for sensitivities.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,7 +13,9 @@
 
 #include "study/ask/questions.h"
 #include "study/ask/words.h"
+#include "study/play/platform_file.h"
 #include "study/report/results.h"
+#include "study/uncertainty/ensemble.h"
 #include "study/uncertainty/fidelity.h"
 
 namespace c3sim::study {
@@ -28,8 +32,8 @@ Results to_tables(const Question<CopyTrial>& question, const Answer<WorkResult>&
 Results to_tables(const Question<KernelTrial>& question, const Answer<WorkResult>& answer,
                   const models::PlatformSpec& platform);
 
-// Returns how far measurements back a result. Kernels that are no GEMM are `assumed`, since no row of a platform's
-// `fitted_to` is about them. Concurrent work is `extrapolated` at best, since nothing was fitted to it.
+// Returns how far measurements back a result. Concurrent work is `extrapolated` at best, since nothing was fitted to
+// it.
 Fidelity fidelity_of(const WorkResult& result, const models::PlatformSpec& platform);
 Fidelity fidelity_of(const C3Result& result, const models::PlatformSpec& platform);
 
@@ -41,6 +45,24 @@ struct NamedTime {
 // Adds the interval of each time in each row: one column for people, two for programs; adds none if there are none.
 void add_intervals(ResultTable& table, std::span<const Intervals> intervals,
                    const std::vector<NamedTime>& times = {{"time", "time"}});
+
+// Adds the intervals of the results' times, and the ensemble's warnings, to an answer of the platform itself.
+// Strategies that search (c3_rp and the like for CUs to reserve, c3_best for a strategy) search anew on every machine.
+// Results that the platform was not fitted to get intervals at least as wide as its validation error. Uses `jobs`
+// threads, or one per core if `jobs` is 0; the intervals do not depend on it.
+template <class Result>
+void add_intervals(Answer<Result>& answer, const Ensemble& ensemble, const models::PlatformSpec& platform,
+                   const Progress& progress = {}, int jobs = 0);
+
+// Asks a machine for the same answer again. Several threads call it at once, each with its own testbed.
+using Again = std::function<Results(Testbed& testbed)>;
+
+// Returns how much a quantity changes in each row at both ends of the range of each parameter that was assumed, fitted
+// or probed; parameters that move it most come first, and those that move nothing visibly are counted. `quantity` is
+// the key of a column that has a number in all rows of a table of the answer. Fractions change by points, without rows
+// of strategy serial, and other quantities by percent. Throws sim::ConfigError if there is no such column.
+NamedTable sensitivity_of(const std::string& quantity, const Platform& platform, const Again& ask,
+                          const Progress& progress = {});
 
 struct AskedWord {
   std::string name;

@@ -5,62 +5,52 @@
 
 #include "study/ask/answers.h"
 #include "study/ask/command.h"
-#include "study/ask/uncertainty.h"
 #include "study/ask/words.h"
 
 namespace c3sim::study {
 
 namespace {
 
-constexpr auto c3_examples =
-    "Examples:\n"
-    "  c3sim c3 --gemm 8192x57344x8192 --collective all_gather --bytes 896MiB\n"
-    "  c3sim c3 --gemm 16384x16384x8192 --collective all_to_all --bytes 512MiB --strategy c3_sp,conccl --format json\n"
-    "  c3sim c3 --gemm 12288x12288x12288 --collective all_reduce --bytes 512MiB --strategy c3_sp --channels 32 "
-    "--delay 100us\n"
-    "  c3sim c3 --gemm 8192x57344x8192 --collective all_gather --bytes 896MiB --platform fitted.yaml --uncertainty "
-    "200\n"
-    "Times are in microseconds, from the first launch; speedups are over RCCL and GEMM one after the other, alone.";
+constexpr auto c3_examples = R"(Examples:
+  c3sim c3 --gemm 8192x57344x8192 --collective all_gather --bytes 896MiB
+  c3sim c3 --gemm 16384x16384x8192 --collective all_to_all --bytes 512MiB --strategy c3_sp,conccl --format json
+  c3sim c3 --gemm 12288x12288x12288 --collective all_reduce --bytes 512MiB --strategy c3_sp --channels 32 --delay 100us
+  c3sim c3 --gemm 8192x57344x8192 --collective all_gather --bytes 896MiB --platform fitted.yaml --uncertainty 200
+Times are in microseconds, from the first launch; speedups are over RCCL and GEMM one after the other, alone.)";
 
-constexpr auto gemm_examples =
-    "Examples:\n"
-    "  c3sim gemm --gemm 8192x8192x8192\n"
-    "  c3sim gemm --gemm 8192x57344x8192 --cus 304,272,240 --format csv\n"
-    "  c3sim gemm --gemm 8192x8192x8192 --before collective --collective all_reduce --bytes 64MiB\n"
-    "  c3sim gemm --gemm 8192x8192x8192 --platform fitted.yaml --uncertainty --seed 7\n"
-    "Times are in microseconds, launch included; rates in TFLOP/s of one GPU.";
+constexpr auto gemm_examples = R"(Examples:
+  c3sim gemm --gemm 8192x8192x8192
+  c3sim gemm --gemm 8192x57344x8192 --cus 304,272,240 --format csv
+  c3sim gemm --gemm 8192x8192x8192 --before collective --collective all_reduce --bytes 64MiB
+  c3sim gemm --gemm 8192x8192x8192 --platform fitted.yaml --uncertainty --seed 7
+Times are in microseconds, launch included; rates in TFLOP/s of one GPU.)";
 
-constexpr auto collective_examples =
-    "Examples:\n"
-    "  c3sim collective --collective all_gather --bytes 1KiB:2GiB:x2\n"
-    "  c3sim collective --collective all_reduce --bytes 64KiB --graph\n"
-    "  c3sim collective --collective all_reduce --backend sdma --bytes 64MiB   (RCCL reduces, engines gather)\n"
-    "  c3sim collective --collective all_gather --backend sdma --variant bcst --prelaunch --bytes 64KiB,1MiB\n"
-    "  c3sim collective --collective all_to_all --backend sdma --variant all --prelaunch both --bytes 1KiB:2GiB:x2\n"
-    "  c3sim collective --collective all_gather --backend sdma --variant b2b --engines 4 --gpus 6 --bytes 1MiB\n"
-    "  c3sim collective --collective all_gather --backend sdma --host-threads per_gpu --bytes 64KiB --explain\n"
-    "Times are in microseconds from the host's first instruction to its knowledge of the end; bus bandwidth is in "
-    "GB/s\n"
-    "as RCCL's tests define it.";
+constexpr auto collective_examples = R"(Examples:
+  c3sim collective --collective all_gather --bytes 1KiB:2GiB:x2
+  c3sim collective --collective all_reduce --bytes 64KiB --graph
+  c3sim collective --collective all_reduce --backend sdma --bytes 64MiB   (RCCL reduces, engines gather)
+  c3sim collective --collective all_gather --backend sdma --variant bcst --prelaunch --bytes 64KiB,1MiB
+  c3sim collective --collective all_to_all --backend sdma --variant all --prelaunch both --bytes 1KiB:2GiB:x2
+  c3sim collective --collective all_gather --backend sdma --variant b2b --engines 4 --gpus 6 --bytes 1MiB
+  c3sim collective --collective all_gather --backend sdma --host-threads per_gpu --bytes 64KiB --explain
+Times are in microseconds from the host's first instruction to its knowledge of the end; bus bandwidth is in GB/s
+as RCCL's tests define it.)";
 
-constexpr auto copy_examples =
-    "Examples:\n"
-    "  c3sim copy --from gpu0 --to gpu1 --bytes 64MiB --phases\n"
-    "  c3sim copy --from gpu0 --to gpu1 --bytes 1KiB:64MiB:x2 --engine 4 --format csv\n"
-    "  c3sim copy --from host --to gpu0 --bytes 4KiB:1MiB:x4 --copies 1024 --submit batch\n"
-    "Times are in microseconds: control (the host writes packets and rings the doorbell), schedule (the engine "
-    "fetches\n"
-    "and decodes), copy, completion (the signal travels to the host, which sees it).";
+constexpr auto copy_examples = R"(Examples:
+  c3sim copy --from gpu0 --to gpu1 --bytes 64MiB --phases
+  c3sim copy --from gpu0 --to gpu1 --bytes 1KiB:64MiB:x2 --engine 4 --format csv
+  c3sim copy --from host --to gpu0 --bytes 4KiB:1MiB:x4 --copies 1024 --submit batch
+Times are in microseconds: control (the host writes packets and rings the doorbell), schedule (the engine fetches
+and decodes), copy, completion (the signal travels to the host, which sees it).)";
 
-constexpr auto kernel_examples =
-    "Examples:\n"
-    "  c3sim kernel --read 2GiB --write 1GiB                     on every GPU; two arrays are read, one is written\n"
-    "  c3sim kernel --read 2GiB --write 1GiB --flops 5e11 --cus 304,152\n"
-    "  c3sim kernel --operator swiglu --elements 8192x28672\n"
-    "  c3sim kernel --operator attention --heads 8 --kv-heads 1 --batch 64 --context 4096      decoding\n"
-    "  c3sim kernel --operator attention --heads 32 --tokens 4096 --gradient\n"
-    "  c3sim kernel --gpu gpu0 --peers gpu1,gpu2 --bytes 64MiB --access load\n"
-    "Times are in microseconds, launch included; operations are vector operations in single precision, on each GPU.";
+constexpr auto kernel_examples = R"(Examples:
+  c3sim kernel --read 2GiB --write 1GiB                     on every GPU; two arrays are read, one is written
+  c3sim kernel --read 2GiB --write 1GiB --flops 5e11 --cus 304,152
+  c3sim kernel --operator swiglu --elements 8192x28672
+  c3sim kernel --operator attention --heads 8 --kv-heads 1 --batch 64 --context 4096      decoding
+  c3sim kernel --operator attention --heads 32 --tokens 4096 --gradient
+  c3sim kernel --gpu gpu0 --peers gpu1,gpu2 --bytes 64MiB --access load
+Times are in microseconds, launch included; operations are vector operations in single precision, on each GPU.)";
 
 std::string strategies_explained() {
   using enum Strategy;

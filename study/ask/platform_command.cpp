@@ -126,20 +126,20 @@ Results answer_platform(Request& request) {
   }
   const Platform platform = request.platform(arguments, request.says("name") ? request.text("name") : "mi300x");
   arguments.check();
+  const std::string& filter = request.text("filter");
   if (request.says("against")) {
     const std::filesystem::path file = find_platform(request.text("against"), "--against", config_folders());
     request.reads(file);
     const Platform other = read_platform(file, {}, config_folders());
-    ResultTable table = difference_table(platform, other, request.text("filter"), request.says("sources"));
-    Results results{platform.spec.name, {}, {}, {}};
-    if (table.rows().empty()) {
-      results.notes.push_back("No parameter that was asked for differs between " + platform.spec.name + " and " +
-                              other.spec.name + ".");
+    ResultTable table = difference_table(platform, other, filter, request.says("sources"));
+    const bool is_same = table.rows().empty();
+    Results results{platform.spec.name, {{"results", "", std::move(table)}}};
+    if (is_same) {
+      results.notes = {"No parameter that was asked for differs between " + platform.spec.name + " and " +
+                       other.spec.name + "."};
     }
-    results.tables.push_back({"results", "", std::move(table)});
     return request.finish(platform, std::move(results));
   }
-  const std::string& filter = request.text("filter");
   ResultTable table = parameter_table(platform.parameters, filter, request.says("sources"));
   if (table.rows().empty()) {
     arguments.fault("--filter", "no parameter holds " + in_quotes(filter) + ": without it, all are shown");

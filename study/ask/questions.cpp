@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 #include <iterator>
 #include <string_view>
 #include <utility>
@@ -51,8 +50,8 @@ struct Possible {
 
 // Blames the size of a point for what keeps it from running if the least size, a byte for each GPU, is possible.
 template <class Asked>
-Possible<Asked> possible(const std::vector<Asked>& points, const std::function<std::string(const Asked&)>& why_not,
-                         sim::Bytes& (*size_of)(Asked& point), int gpus) {
+Possible<Asked> possible(const std::vector<Asked>& points, sim::Bytes& (*size_of)(Asked& point), int gpus,
+                         const auto& why_not) {
   Possible<Asked> possible;
   for (const Asked& point : points) {
     std::string reason = why_not(point);
@@ -68,14 +67,12 @@ Possible<Asked> possible(const std::vector<Asked>& points, const std::function<s
 }
 
 Possible<C3Trial> possible_strategies(const Question<C3Trial>& question, const Testbed& testbed) {
-  const auto why_not = [&](const C3Trial& point) {
+  constexpr auto size_of = [](C3Trial& point) -> sim::Bytes& { return point.scenario.bytes; };
+  return possible<C3Trial>(question.points, size_of, testbed.platform().gpus, [&](const C3Trial& point) {
     const std::string reason =
         testbed.why_impossible(collective_of(point.scenario, point.strategy, testbed.platform()));
     return reason.empty() ? reason : fmt::format("{}: {}", to_string(point.strategy), reason);
-  };
-  return possible<C3Trial>(
-      question.points, why_not, [](C3Trial& point) -> sim::Bytes& { return point.scenario.bytes; },
-      testbed.platform().gpus);
+  });
 }
 
 bool shares_engines(const CollectiveTrial& trial) { return models::algorithm_of(trial.spec.variant).many_engines; }
@@ -86,9 +83,9 @@ Possible<CollectiveSpec> possible_collectives(const Question<CollectiveTrial>& q
     CollectiveSpec& spec = asked.emplace_back(on_gpus_of(testbed.platform(), point.spec));
     if (!shares_engines(point)) spec.engines = 1;
   }
-  return possible<CollectiveSpec>(
-      asked, [&](const CollectiveSpec& spec) { return testbed.why_impossible(spec); },
-      [](CollectiveSpec& spec) -> sim::Bytes& { return spec.bytes; }, testbed.platform().gpus);
+  constexpr auto size_of = [](CollectiveSpec& spec) -> sim::Bytes& { return spec.bytes; };
+  return possible<CollectiveSpec>(asked, size_of, testbed.platform().gpus,
+                                  [&](const CollectiveSpec& spec) { return testbed.why_impossible(spec); });
 }
 
 // Adds the reasons as faults, unless the question accepts fewer points than it has and some are possible.
@@ -192,6 +189,52 @@ void check_before(const GemmTrial& trial, const Testbed& testbed, std::vector<si
   }
 }
 
+// Return what is run for a trial, and what of that is timed.
+WorkResult work_of(GemmTrial trial, const Testbed& testbed) {
+  const int cus = trial.cus.value_or(testbed.platform().gpu.cus());
+  trial.cus = cus;
+  return {.work = trial.shape,
+          .schedule = schedule_of_gemm(trial, testbed),
+          .cus = cus,
+          .between = between_of(trial),
+          .timed = kernels_of(trial)};
+}
+WorkResult work_of(const CollectiveSpec& spec, const Testbed&) { return {.work = spec, .schedule = only(spec)}; }
+WorkResult work_of(const CopyTrial& trial, const Testbed&) {
+  return {.work = copies_of(trial), .schedule = only(copies_of(trial))};
+}
+// The kernel runs on the CUs of the trial: by a mask on every GPU, or as a workgroup on each if it is remote.
+WorkResult work_of(const KernelTrial& trial, const Testbed& testbed) {
+  const models::PlatformSpec& platform = testbed.platform();
+  const int cus = trial.cus.value_or(platform.gpu.cus());
+  const bool in_caches = trial.operands == Operands::warm;
+  Work kernel = trial.kernel;
+  models::CuMask mask = first_cus(platform, cus);
+  if (auto* const remote = std::get_if<models::RemoteKernelSpec>(&kernel)) {
+    remote->workgroups = cus;
+    mask = {};
+  } else if (auto* const elementwise = std::get_if<models::ElementwiseSpec>(&kernel); elementwise && in_caches) {
+    elementwise->set = elementwise->bytes();
+  } else if (auto* const attention = std::get_if<models::AttentionShape>(&kernel); attention && in_caches) {
+    attention->set = attention->arrays();
+  }
+  return {.work = kernel, .schedule = only(kernel, mask), .cus = cus};
+}
+
+template <class Asked>
+Answer<WorkResult> run(Testbed& testbed, const std::vector<Asked>& points, const Progress& progress) {
+  Answer<WorkResult> answer;
+  for (const Asked& point : points) {
+    WorkResult& one = answer.results.emplace_back(work_of(point, testbed));
+    const Timeline& timeline = testbed.run(one.schedule, one.between);
+    one.time = timeline.time_of_last(one.timed);
+    one.phases = timeline.operations.back().phases;
+    if (one.timed == one.schedule.size()) one.means = timeline.means;
+    if (progress) progress(answer.results.size(), points.size());
+  }
+  return answer;
+}
+
 }  // namespace
 
 std::vector<sim::Fault> faults_of(const Question<GemmTrial>& question, const Testbed& testbed) {
@@ -286,56 +329,6 @@ std::vector<sim::Fault> faults_of(const Question<C3Trial>& question, const Testb
   return faults;
 }
 
-namespace {
-
-// Return what is run for a trial, and what of that is timed.
-WorkResult work_of(GemmTrial trial, const Testbed& testbed) {
-  const int cus = trial.cus.value_or(testbed.platform().gpu.cus());
-  trial.cus = cus;
-  return {.work = trial.shape,
-          .schedule = schedule_of_gemm(trial, testbed),
-          .cus = cus,
-          .between = between_of(trial),
-          .timed = kernels_of(trial)};
-}
-WorkResult work_of(const CollectiveSpec& spec, const Testbed&) { return {.work = spec, .schedule = only(spec)}; }
-WorkResult work_of(const CopyTrial& trial, const Testbed&) {
-  return {.work = copies_of(trial), .schedule = only(copies_of(trial))};
-}
-// The kernel runs on the CUs of the trial: by a mask on every GPU, or as a workgroup on each if it is remote.
-WorkResult work_of(const KernelTrial& trial, const Testbed& testbed) {
-  const models::PlatformSpec& platform = testbed.platform();
-  const int cus = trial.cus.value_or(platform.gpu.cus());
-  const bool in_caches = trial.operands == Operands::warm;
-  Work kernel = trial.kernel;
-  models::CuMask mask = first_cus(platform, cus);
-  if (auto* const remote = std::get_if<models::RemoteKernelSpec>(&kernel)) {
-    remote->workgroups = cus;
-    mask = {};
-  } else if (auto* const elementwise = std::get_if<models::ElementwiseSpec>(&kernel); elementwise && in_caches) {
-    elementwise->set = elementwise->bytes();
-  } else if (auto* const attention = std::get_if<models::AttentionShape>(&kernel); attention && in_caches) {
-    attention->set = attention->arrays();
-  }
-  return {.work = kernel, .schedule = only(kernel, mask), .cus = cus};
-}
-
-template <class Asked>
-Answer<WorkResult> run(Testbed& testbed, const std::vector<Asked>& points, const Progress& progress) {
-  Answer<WorkResult> answer;
-  for (const Asked& point : points) {
-    WorkResult& one = answer.results.emplace_back(work_of(point, testbed));
-    const Timeline& timeline = testbed.run(one.schedule, one.between);
-    one.time = timeline.time_of_last(one.timed);
-    one.phases = timeline.operations.back().phases;
-    if (one.timed == one.schedule.size()) one.means = timeline.means;
-    if (progress) progress(answer.results.size(), points.size());
-  }
-  return answer;
-}
-
-}  // namespace
-
 sim::Bytes bytes_of(const Work& kernel) {
   const auto* const elementwise = std::get_if<models::ElementwiseSpec>(&kernel);
   return elementwise == nullptr ? arrays_of(kernel) : elementwise->bytes();
@@ -365,7 +358,7 @@ Answer<WorkResult> ask(Testbed& testbed, const Question<GemmTrial>& question, co
   const GemmTrial& first = question.points.front();
   if (first.before == Before::collective) {
     const models::PlatformSpec& platform = testbed.platform();
-    warn_of_channels(answer.warnings, std::vector<Work>{on_gpus_of(platform, first.collective)}, platform);
+    warn_of_channels(answer.warnings, on_gpus_of(platform, first.collective), platform);
   }
   return answer;
 }
@@ -378,7 +371,7 @@ Answer<WorkResult> ask(Testbed& testbed, const Question<CollectiveTrial>& questi
     std::string idle = idle_engines(spec);
     const bool is_new = std::ranges::find(answer.warnings, idle) == answer.warnings.end();
     if (!idle.empty() && is_new) answer.warnings.push_back(std::move(idle));
-    warn_of_channels(answer.warnings, std::vector<Work>{spec}, testbed.platform());
+    warn_of_channels(answer.warnings, spec, testbed.platform());
   }
   for (const sim::Fault& reason : collectives.reasons) answer.warnings.push_back("left out: " + reason.what);
   return answer;
@@ -407,8 +400,8 @@ Answer<C3Result> ask(Testbed& testbed, const Question<C3Trial>& question, const 
   answer.warnings = reservation_warnings(testbed, answer.results);
   std::ranges::move(settling_warnings(answer.results), std::back_inserter(answer.warnings));
   for (const C3Result& result : answer.results) {
-    const models::CollectiveSpec by = collective_of(result.scenario, result.chosen, testbed.platform());
-    warn_of_channels(answer.warnings, std::vector<Work>{by}, testbed.platform());
+    warn_of_channels(answer.warnings, collective_of(result.scenario, result.chosen, testbed.platform()),
+                     testbed.platform());
   }
   if (!answer.results.empty() && !answer.results.front().has_gain_to_be_had()) {
     answer.warnings.push_back(fmt::format(

@@ -57,7 +57,7 @@ sim::Bytes bytes_of(const Work& kernel);
 template <class Result>
 struct Answer {
   std::vector<Result> results;
-  std::vector<Intervals> intervals{};   // one per result, once study/ask/uncertainty.h has added them
+  std::vector<Intervals> intervals{};   // one per result, once study/ask/answers.h has added them
   std::vector<std::string> warnings{};  // such as points that were left out, and why
 };
 

@@ -14,11 +14,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr auto schema_examples =
-    "Examples:\n"
-    "  c3sim schema > experiment.json\n"
-    "An editor with a YAML language server then takes a first line such as\n"
-    "  # yaml-language-server: $schema=experiment.json";
+constexpr auto schema_examples = R"(Examples:
+  c3sim schema > experiment.json
+An editor with a YAML language server then takes a first line such as
+  # yaml-language-server: $schema=experiment.json)";
 
 Json reference(const std::string& definition) { return {{"$ref", "#/definitions/" + definition}}; }
 

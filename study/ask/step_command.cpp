@@ -15,7 +15,6 @@
 #include "sim/overloaded.h"
 #include "study/ask/answers.h"
 #include "study/ask/command.h"
-#include "study/ask/uncertainty.h"
 #include "study/ask/words.h"
 #include "study/config_folders.h"
 #include "study/play/testbed.h"
@@ -100,16 +99,16 @@ std::string in_file(const auto& work) {
   return {};  // a step has no other work
 }
 
-using Names = std::map<Handle, std::string>;  // as the file has them
+using NamesInFile = std::map<Handle, std::string>;  // as the file has them
 
 // Returns a wait as a file has it: the name, with "@layer-2" if the operation that it waits for is of an earlier layer.
-std::string words(const Wait& wait, const Names& names) {
+std::string words(const Wait& wait, const NamesInFile& names) {
   const std::string& on = names.at(wait.on);
   return wait.shift == 0 ? on : fmt::format("{}@{}{:+}", on, wait.index, wait.shift);
 }
 
 // `gpus` are those of the block; empty: all of the platform.
-std::string line_of(const StepOperation& one, const std::vector<int>& gpus, const Names& names,
+std::string line_of(const StepOperation& one, const std::vector<int>& gpus, const NamesInFile& names,
                     const models::GpuSpec& gpu) {
   std::string after;
   for (const Wait& wait : one.after) after += (after.empty() ? "" : ", ") + words(wait, names);
@@ -123,62 +122,12 @@ std::string line_of(const StepOperation& one, const std::vector<int>& gpus, cons
                  one.work));
 }
 
-// Counts operations as the reader of experiments does.
-std::size_t operations_in(const std::vector<StepBlock>& blocks) {
-  std::size_t count = 1;
-  for (const StepBlock& block : blocks) {
-    const std::size_t once = block.operations.size();
-    count += block.layers > 0 ? static_cast<std::size_t>(block.layers) * (1 + once) : once;
-  }
-  return count;
-}
-
 sim::ConfigError too_large(const std::string& what, const std::string& most) {
   return sim::ConfigError({{"--write", "",
                             fmt::format("cannot write this step: it is {}, and run takes up to {}: fewer --micro, "
                                         "--pp or --layers are accepted",
                                         what, most)}});
 }
-
-}  // namespace
-
-std::string experiment_text(const StepQuestion& question, const StepMachine& machine,
-                            const std::string& machine_lines) {
-  const std::vector<StepBlock> blocks = step_blocks(question, most_layers, machine);
-  if (const std::size_t operations = operations_in(blocks); operations > most_operations)
-    throw too_large(fmt::format("{} operations", operations), fmt::format("{}", most_operations));
-  std::string text =
-      fmt::format("# A step of {}: {}, {} x {} tokens, {} cached, on {} GPUs. Times of kernels {}.\n",
-                  question.model.name, to_string(question.phase), question.batch, question.tokens, question.context,
-                  question.gpus(), question.graph ? "from a captured graph" : "launched op by op");
-  text += fmt::format("name: {}\n{}launch: {}\noperations:\n", question.model.name,
-                      machine_lines.empty() ? fmt::format("platform: {}\n", machine.platform.name) : machine_lines,
-                      to_string(question.launch()));
-  // Other GPUs of the node would compute, too, and not wait for the collectives of these.
-  std::vector<int> first_gpus(question.gpus() < machine.platform.gpus ? static_cast<std::size_t>(question.gpus()) : 0);
-  std::iota(first_gpus.begin(), first_gpus.end(), 0);
-  Names names;
-  for (const StepBlock& block : blocks) {
-    for (const StepOperation& one : block.operations) names[one.handle] = one.name + block.suffix;
-  }
-  for (const StepBlock& block : blocks) {
-    if (block.layers > 0) text += fmt::format("  - repeat: {{layer: {}}}\n    operations:\n", block.layers);
-    for (const StepOperation& one : block.operations)
-      text += (block.layers > 0 ? "      - " : "  - ") +
-              line_of(one, block.gpus.empty() ? first_gpus : block.gpus, names, machine.platform.gpu);
-  }
-  if (text.size() > sim::max_config_bytes) {
-    throw too_large(fmt::format("{} KiB of text", text.size() >> 10),
-                    fmt::format("files of {} KiB", sim::max_config_bytes >> 10));
-  }
-  return text;
-}
-
-namespace {
-
-// Returns whether the GPU waits for the host for more than a tenth of the time. While it waits, launches are on the
-// critical path, and a longer call makes the step longer by as much.
-bool bound_by_host(const StepResult& result) { return 10 * result.host > result.time; }
 
 // Says how long the GPU waits for the host, and what the platform file says of the host's calls.
 std::string word_of_host(const StepResult& result, const Platform& platform) {
@@ -197,14 +146,6 @@ std::string word_of_host(const StepResult& result, const Platform& platform) {
       "{}. From a captured graph (--graph) operations are not launched one by one.",
       is_assumed ? " (assumed)" : "", 100.0 * (sim::to_seconds(result.host) / sim::to_seconds(result.time)),
       fmt::join(values, ", "));
-}
-
-std::vector<Work> works_of(const StepQuestion& question, const StepMachine& machine) {
-  std::vector<Work> works;
-  for (const StepBlock& block : step_blocks(question, 1, machine)) {
-    for (const StepOperation& one : block.operations) works.push_back(one.work);
-  }
-  return works;
 }
 
 // Adds the words of the question, as columns and to the title, and the fidelity of the answer.
@@ -244,8 +185,12 @@ Results answer_step(Request& request) {
   }
   Results results = to_tables(result, machine);
   add_question(results, result, words, platform, templates);
-  warn_of_channels(results.warnings, works_of(result.question, machine), platform.spec);
-  if (bound_by_host(result)) results.notes.insert(results.notes.begin(), word_of_host(result, platform));
+  for (const StepBlock& block : step_blocks(result.question, 1, machine)) {
+    for (const StepOperation& one : block.operations) warn_of_channels(results.warnings, one.work, platform.spec);
+  }
+  // While the GPU waits for the host, launches are on the critical path, and a longer call makes the step longer by as
+  // much.
+  if (10 * result.host > result.time) results.notes.insert(results.notes.begin(), word_of_host(result, platform));
   results.warnings.insert(results.warnings.end(), remarks.begin(), remarks.end());
   if (sampling) add_intervals(results, result, platform, *sampling, templates, request.progress(), jobs);
   if (const std::string& quantity = request.text("sensitivity"); !quantity.empty()) {
@@ -260,6 +205,43 @@ Results answer_step(Request& request) {
 }
 
 }  // namespace
+
+std::string experiment_text(const StepQuestion& question, const StepMachine& machine,
+                            const std::string& machine_lines) {
+  const std::vector<StepBlock> blocks = step_blocks(question, most_layers, machine);
+  std::size_t operations = 1;  // as the reader of experiments counts them
+  for (const StepBlock& block : blocks) {
+    const std::size_t once = block.operations.size();
+    operations += block.layers > 0 ? static_cast<std::size_t>(block.layers) * (1 + once) : once;
+  }
+  if (operations > most_operations)
+    throw too_large(fmt::format("{} operations", operations), fmt::format("{}", most_operations));
+  std::string text =
+      fmt::format("# A step of {}: {}, {} x {} tokens, {} cached, on {} GPUs. Times of kernels {}.\n",
+                  question.model.name, to_string(question.phase), question.batch, question.tokens, question.context,
+                  question.gpus(), question.graph ? "from a captured graph" : "launched op by op");
+  text += fmt::format("name: {}\n{}launch: {}\noperations:\n", question.model.name,
+                      machine_lines.empty() ? fmt::format("platform: {}\n", machine.platform.name) : machine_lines,
+                      to_string(question.launch()));
+  // Other GPUs of the node would compute, too, and not wait for the collectives of these.
+  std::vector<int> first_gpus(question.gpus() < machine.platform.gpus ? static_cast<std::size_t>(question.gpus()) : 0);
+  std::iota(first_gpus.begin(), first_gpus.end(), 0);
+  NamesInFile names;
+  for (const StepBlock& block : blocks) {
+    for (const StepOperation& one : block.operations) names[one.handle] = one.name + block.suffix;
+  }
+  for (const StepBlock& block : blocks) {
+    if (block.layers > 0) text += fmt::format("  - repeat: {{layer: {}}}\n    operations:\n", block.layers);
+    for (const StepOperation& one : block.operations)
+      text += (block.layers > 0 ? "      - " : "  - ") +
+              line_of(one, block.gpus.empty() ? first_gpus : block.gpus, names, machine.platform.gpu);
+  }
+  if (text.size() > sim::max_config_bytes) {
+    throw too_large(fmt::format("{} KiB of text", text.size() >> 10),
+                    fmt::format("files of {} KiB", sim::max_config_bytes >> 10));
+  }
+  return text;
+}
 
 StepQuestion read_step(const Request& request, Arguments& arguments, std::vector<std::string>* remarks) {
   StepWords asked;

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <initializer_list>
+#include <map>
 #include <numeric>
 #include <span>
 #include <utility>
@@ -12,12 +13,15 @@
 #include "models/kernels/gemm.h"
 #include "sim/loaded_latency.h"
 #include "sim/overloaded.h"
+#include "study/config_folders.h"
 #include "study/play/power_meter.h"
 #include "study/play/work_bounds.h"
 #include "study/program/layer_templates.h"
 #include "study/program/scenario.h"
 #include "study/serve/serve.h"
 #include "study/step/step.h"
+#include "study/step/step_graph.h"
+#include "study/step/step_totals.h"
 
 namespace c3sim::study {
 
@@ -38,13 +42,6 @@ models::ElementwiseSpec kernel_of(const StreamTrial& trial) {
           .set = trial.set};
 }
 
-Schedule schedule_of_both(const StreamAndCollectiveTrial& trial, const models::PlatformSpec& platform) {
-  return {operation_of(kernel_of(trial.stream)), operation_of(on_gpus_of(platform, trial.collective))};
-}
-
-// Returns how long a stream and its copies last: as long as many copies, and much longer than a launch.
-sim::Seconds duration_beside(sim::Seconds copy) { return std::max(sim::Seconds(1e-3), 12.0 * copy); }
-
 sim::Seconds time_of_kernel(const Span& span, const models::PlatformSpec& platform) {
   return sim::to_seconds(span.end - span.start - platform.host.around_kernel());
 }
@@ -58,12 +55,6 @@ models::ElementwiseSpec lasting(models::ElementwiseSpec kernel, sim::Seconds tim
   kernel.flops = longer * kernel.flops;
   kernel.elements *= longer;
   return kernel;
-}
-
-models::ElementwiseSpec lasting(const StreamTrial& stream, sim::Seconds time, Testbed& testbed) {
-  StreamTrial probe = stream;
-  probe.bytes = sim::Bytes(1e9);
-  return lasting(kernel_of(probe), time, testbed);
 }
 
 // The other work is launched this much later than the hog, whose workgroups are all placed by then.
@@ -85,18 +76,15 @@ models::ElementwiseSpec hog_of(const HogTrial& trial) {
           trial.arrays.workgroups.value_or(0)};
 }
 
-Work beside_of(const HogTrial& trial, const models::PlatformSpec& platform) {
-  if (const auto* const gemm = std::get_if<models::GemmShape>(&trial.beside)) return *gemm;
-  return on_gpus_of(platform, std::get<models::CollectiveSpec>(trial.beside));
+// Returns the hog, and the other work a moment behind it.
+Schedule schedule_beside(const models::ElementwiseSpec& hog, const HogTrial& trial,
+                         const models::PlatformSpec& platform) {
+  Schedule schedule{operation_of(hog), operation_of(trial.beside)};
+  if (auto* const collective = std::get_if<models::CollectiveSpec>(&schedule[1].work))
+    *collective = on_gpus_of(platform, *collective);
+  schedule[1].delay = behind_hog;
+  return schedule;
 }
-
-Operation later(const Work& beside) {
-  Operation operation = operation_of(beside);
-  operation.delay = behind_hog;
-  return operation;
-}
-
-Schedule behind(const models::ElementwiseSpec& hog, const Work& beside) { return {operation_of(hog), later(beside)}; }
 
 // Adds back-to-back copies, and returns the place of the first.
 std::size_t add_copies(Schedule& schedule, int from, int to, sim::Bytes bytes, int count) {
@@ -170,8 +158,10 @@ Schedule schedule_of(const Trial& trial, const Testbed& testbed) {
             return copies;
           },
           [](const StreamTrial& stream) { return Schedule{operation_of(kernel_of(stream))}; },
-          [&](const StreamAndCollectiveTrial& both) { return schedule_of_both(both, platform); },
-          [&](const HogTrial& hog) { return behind(hog_of(hog), beside_of(hog, platform)); },
+          [&](const StreamAndCollectiveTrial& both) {
+            return Schedule{operation_of(kernel_of(both.stream)), operation_of(on_gpus_of(platform, both.collective))};
+          },
+          [&](const HogTrial& hog) { return schedule_beside(hog_of(hog), hog, platform); },
           [&](const RemoteTrial& remote) { return schedule_of_kernels(remote, platform); },
           [&](const DependentTrial& dependent) { return operations_of(dependent.schedule, dependent.shape, platform); },
           [&](const FusedTrial& fused) { return schedule_of_fused(fused, platform); },
@@ -185,7 +175,7 @@ void add_means(Figures& figures, sim::Watts power, sim::Hertz clock) {
 }
 
 Figures of_fused(Testbed& testbed, const FusedTrial& trial) {
-  const Timeline& timeline = testbed.run(schedule_of_fused(trial, testbed.platform()));
+  const Timeline& timeline = testbed.run(schedule_of(trial, testbed));
   const Span& fused = timeline.operations.front();
   return {{Figure::time, sim::to_seconds(timeline.makespan()).value()},
           {Figure::gemm_time, sim::to_seconds(*fused.gemm_end - fused.start).value()},
@@ -337,12 +327,6 @@ void add_collective(Figures& figures, Testbed& testbed, const CollectiveTrial& t
   figures[Figure::over_parallel_copies] = sim::to_seconds(testbed.alone(copies)) / sim::to_seconds(time);
 }
 
-void add_rates(Figures& figures, const RemoteTrial& trial, const models::PlatformSpec& platform, sim::Seconds time) {
-  const double peers = trial.pattern == RemoteTrial::Pattern::all ? platform.gpus - 1 : 1;
-  figures[Figure::link_rate] = (trial.bytes / time).value();
-  figures[Figure::rate] = peers * figures[Figure::link_rate];
-}
-
 // Returns the kernel that rounds the rows of the second operand, along the contraction, from bf16 to fp8.
 models::ElementwiseSpec quantising_kernel(const models::GemmShape& shape, const Testbed& testbed) {
   const ElementwiseOperator& quantise = required_operator(testbed.templates().operators(), "quantise");
@@ -371,22 +355,10 @@ Span span_of(std::span<const Span> operations, const GemmTrial& gemm, std::size_
   return {.start = operations[nth * kernels].start, .end = operations[(nth + 1) * kernels - 1].end, .phases = {}};
 }
 
-const Timeline& run_of_series(Testbed& testbed, const GemmTrial& trial, std::size_t count) {
-  return testbed.from_rest().run(repeated(trial, count, testbed));
-}
-
-Figures of_one_in_series(const Span& span, const GemmTrial& trial, const models::PlatformSpec& platform) {
-  const sim::Seconds time = sim::to_seconds(span.end - span.start);
-  Figures figures{{Figure::time, time.value()}};
-  add_gemm(figures, trial, platform, time);
-  return figures;
-}
-
 // Simulates as many GEMMs as serve many n: the n-th is the same however many follow.
 Figures of_nth(Testbed& testbed, const GemmTrial& trial) {
   const auto nth = static_cast<std::size_t>(*trial.nth);
-  const Timeline& run = run_of_series(testbed, trial, std::bit_ceil(nth + 1));
-  return of_one_in_series(span_of(run.operations, trial, nth), trial, testbed.platform());
+  return observe_series(testbed, trial, std::bit_ceil(nth + 1))[nth];
 }
 
 // Returns a number of groups over which the governor takes many steps, so that the second half is periodic.
@@ -476,7 +448,9 @@ Figures of_schedule(Testbed& testbed, const Trial& trial, const std::set<Figure>
           [&](const models::AttentionShape&) { is_one_kernel(); },
           [&](const RemoteTrial& remote) {
             is_one_kernel();
-            add_rates(figures, remote, platform, time);
+            const double peers = remote.pattern == RemoteTrial::Pattern::all ? platform.gpus - 1 : 1;
+            figures[Figure::link_rate] = (remote.bytes / time).value();
+            figures[Figure::rate] = peers * figures[Figure::link_rate];
           },
           [&](const CopyTrial& copy) { add_phases(figures, copy.spec, timeline.operations.front().phases.value()); },
           [&](const CollectiveTrial& collective) {
@@ -490,7 +464,7 @@ Figures of_schedule(Testbed& testbed, const Trial& trial, const std::set<Figure>
 
 // Returns the times of the whole run, of the stream's kernel and of the collective.
 Figures of_both(Testbed& testbed, const StreamAndCollectiveTrial& trial) {
-  const Timeline& timeline = testbed.run(schedule_of_both(trial, testbed.platform()));
+  const Timeline& timeline = testbed.run(schedule_of(trial, testbed));
   const Span& collective = timeline.operations[1];
   return {{Figure::time, sim::to_seconds(timeline.makespan()).value()},
           {Figure::kernel_time, time_of_kernel(timeline.operations[0], testbed.platform()).value()},
@@ -505,12 +479,14 @@ Figures beside_hog(Testbed& testbed, const HogTrial& trial) {
   constexpr double certainly = 4.0;  // this many times the time alone
   constexpr double near = 0.01;
   constexpr int most_runs = 6;
-  const Work beside = beside_of(trial, testbed.platform());
-  const sim::Seconds alone = sim::to_seconds(testbed.run({later(beside)}).time_of_last());
+  const models::PlatformSpec& platform = testbed.platform();
+  const sim::Seconds alone =
+      sim::to_seconds(testbed.run({schedule_beside(hog_of(trial), trial, platform)[1]}).time_of_last());
   sim::Seconds hog_lasts = certainly * alone;
   sim::Seconds time{0.0};
   for (int run = 0; run < most_runs; ++run) {
-    const Timeline& timeline = testbed.run(behind(lasting(hog_of(trial), hog_lasts, testbed), beside));
+    const Timeline& timeline =
+        testbed.run(schedule_beside(lasting(hog_of(trial), hog_lasts, testbed), trial, platform));
     time = sim::to_seconds(timeline.time_of_last());
     const double of_its_time =
         sim::to_seconds(timeline.operations[1].end) / sim::to_seconds(timeline.operations[0].end);
@@ -527,10 +503,13 @@ Figures beside_hog(Testbed& testbed, const HogTrial& trial) {
 Figures of_copies(Testbed& testbed, const StreamAndCopiesTrial& trial) {
   const models::PlatformSpec& platform = testbed.platform();
   const sim::Seconds least = trial.bytes / platform.fabric.link_rate;
-  const sim::Seconds lasts = duration_beside(least);
+  // A stream and its copies last as long as many copies, and much longer than a launch.
+  const sim::Seconds lasts = std::max(sim::Seconds(1e-3), 12.0 * least);
   Schedule schedule;
   if (trial.stream) {
-    const models::ElementwiseSpec kernel = lasting(*trial.stream, lasts, testbed);
+    StreamTrial probe = *trial.stream;
+    probe.bytes = sim::Bytes(1e9);
+    const models::ElementwiseSpec kernel = lasting(kernel_of(probe), lasts, testbed);
     for (const int gpu : {0, 1}) schedule.emplace_back(operation_of(kernel)).gpus = {gpu};
   }
   // These copies outlast a stream that they slow down to half its rate.
@@ -565,6 +544,52 @@ std::string why_no_peer(const models::PlatformSpec& platform, const RemoteTrial&
   const int cus = trial.cus.value_or(1);
   if (cus >= 1 && cus <= platform.gpu.cus()) return {};
   return "1 to " + std::to_string(platform.gpu.cus()) + " CUs are accepted";
+}
+
+std::string why_no_arrays(const StreamTrial& trial) {
+  if (trial.arrays_read + trial.arrays_written > 0) return {};
+  return "a stream that reads or writes at least one array is accepted";
+}
+
+// Returns why the trial is impossible beyond what the operations of its schedule tell.
+std::string reason_against(const Testbed& testbed, const Trial& trial) {
+  const models::PlatformSpec& platform = testbed.platform();
+  return std::visit(
+      sim::Overloaded{
+          [&](const GemmTrial& gemm) {
+            if (!gemm.cus) return std::string();
+            std::string reason = why_no_mask(platform, *gemm.cus);
+            if (reason.empty()) reason = testbed.why_impossible(gemm.shape);
+            return reason.empty() ? why_too_many_waves(gemm.shape, platform, first_cus(platform, *gemm.cus)) : reason;
+          },
+          [&](const RemoteTrial& remote) { return why_no_peer(platform, remote); },
+          [&](const StepTrial& step) {
+            const std::vector<sim::Fault> faults = faults_of(step.question, {platform, testbed.templates()});
+            return faults.empty() ? std::string() : faults.front().what;
+          },
+          [&](const ServeTrial& serving) {
+            ServeMachine machine(platform);
+            return why_impossible(machine, serving);
+          },
+          [](const StreamTrial& stream) { return why_no_arrays(stream); },
+          [](const StreamAndCollectiveTrial& both) { return why_no_arrays(both.stream); },
+          [](const StreamAndCopiesTrial& copies) -> std::string {
+            if (copies.gpu < 0 || copies.gpu > 1) return "gpu0 and gpu1 copy and stream: one of the two is accepted";
+            if (copies.stream) return why_no_arrays(*copies.stream);
+            return copies.gpu == 0 || copies.both_ways ? "" : "gpu1 sends nothing there: gpu0 is accepted";
+          },
+          [](const HogTrial& hog) { return hog.hog == Hog::stream ? why_no_arrays(hog.arrays) : std::string(); },
+          [&](const C3Trial& c3) {
+            std::string reason = testbed.why_impossible(c3.scenario.gemm);
+            if (reason.empty()) reason = testbed.why_impossible(collective_of(c3.scenario, c3.strategy, platform));
+            return reason.empty() ? why_no_reservation(platform, c3.scenario.reserved.value_or(0)) : reason;
+          },
+          [&](const DependentTrial& dependent) {
+            const std::string reason = testbed.why_impossible(dependent.shape);
+            return reason.empty() ? why_impossible(dependent.schedule, dependent.shape, platform) : reason;
+          },
+          [](const auto&) { return std::string(); }},
+      trial);
 }
 
 }  // namespace
@@ -611,58 +636,6 @@ bool is_concurrent(const Trial& trial) {
       trial);
 }
 
-namespace {
-
-std::string why_no_arrays(const StreamTrial& trial) {
-  if (trial.arrays_read + trial.arrays_written > 0) return {};
-  return "a stream that reads or writes at least one array is accepted";
-}
-
-std::string reason_against(const StreamAndCopiesTrial& trial) {
-  if (trial.gpu < 0 || trial.gpu > 1) return "gpu0 and gpu1 copy and stream: one of the two is accepted";
-  if (trial.stream) return why_no_arrays(*trial.stream);
-  return trial.gpu == 0 || trial.both_ways ? "" : "gpu1 sends nothing there: gpu0 is accepted";
-}
-
-// Returns why the trial is impossible beyond what the operations of its schedule tell.
-std::string reason_against(const Testbed& testbed, const Trial& trial) {
-  const models::PlatformSpec& platform = testbed.platform();
-  return std::visit(
-      sim::Overloaded{
-          [&](const GemmTrial& gemm) {
-            if (!gemm.cus) return std::string();
-            std::string reason = why_no_mask(platform, *gemm.cus);
-            if (reason.empty()) reason = testbed.why_impossible(gemm.shape);
-            return reason.empty() ? why_too_many_waves(gemm.shape, platform, first_cus(platform, *gemm.cus)) : reason;
-          },
-          [&](const RemoteTrial& remote) { return why_no_peer(platform, remote); },
-          [&](const StepTrial& step) {
-            const std::vector<sim::Fault> faults = faults_of(step.question, {platform, testbed.templates()});
-            return faults.empty() ? std::string() : faults.front().what;
-          },
-          [&](const ServeTrial& serving) {
-            ServeMachine machine(platform);
-            return why_impossible(machine, serving);
-          },
-          [](const StreamTrial& stream) { return why_no_arrays(stream); },
-          [](const StreamAndCollectiveTrial& both) { return why_no_arrays(both.stream); },
-          [](const StreamAndCopiesTrial& copies) { return reason_against(copies); },
-          [](const HogTrial& hog) { return hog.hog == Hog::stream ? why_no_arrays(hog.arrays) : std::string(); },
-          [&](const C3Trial& c3) {
-            std::string reason = testbed.why_impossible(c3.scenario.gemm);
-            if (reason.empty()) reason = testbed.why_impossible(collective_of(c3.scenario, c3.strategy, platform));
-            return reason.empty() ? why_no_reservation(platform, c3.scenario.reserved.value_or(0)) : reason;
-          },
-          [&](const DependentTrial& dependent) {
-            const std::string reason = testbed.why_impossible(dependent.shape);
-            return reason.empty() ? why_impossible(dependent.schedule, dependent.shape, platform) : reason;
-          },
-          [](const auto&) { return std::string(); }},
-      trial);
-}
-
-}  // namespace
-
 std::string why_impossible(const Testbed& testbed, const Trial& trial) {
   std::string reason = reason_against(testbed, trial);
   // Nobody asks for an empty kernel by mistake.
@@ -695,12 +668,71 @@ Figures observe(Testbed& testbed, const Trial& trial, const std::set<Figure>& as
 }
 
 std::vector<Figures> observe_series(Testbed& testbed, const GemmTrial& trial, std::size_t count) {
-  const Timeline& run = run_of_series(testbed, trial, count);
+  const Timeline& run = testbed.from_rest().run(repeated(trial, count, testbed));
   std::vector<Figures> series;
   for (std::size_t i = 0; i < count; ++i) {
-    series.push_back(of_one_in_series(span_of(run.operations, trial, i), trial, testbed.platform()));
+    const Span span = span_of(run.operations, trial, i);
+    const sim::Seconds time = sim::to_seconds(span.end - span.start);
+    add_gemm(series.emplace_back(Figures{{Figure::time, time.value()}}), trial, testbed.platform(), time);
   }
   return series;
+}
+
+Figures observe(Testbed& testbed, const StepTrial& trial) {
+  const StepResult result = ask({testbed.platform(), testbed.templates()}, trial.question, testbed.factor());
+  const sim::Time all = std::accumulate(result.by_kind.begin(), result.by_kind.end(), sim::Time(0));
+  const sim::Time kernels = trial.kind ? result.time_of(*trial.kind) : all;
+  return {{Figure::time, sim::to_seconds(result.time).value()},
+          {Figure::kernel_time, sim::to_seconds(kernels).value()},
+          {Figure::energy, result.energy().value()},
+          {Figure::power, result.power.value()},
+          {Figure::clock, result.clock.value()}};
+}
+
+// Returns the first fault of the question, or why its model cannot be read.
+std::string why_impossible(ServeMachine& machine, const ServeTrial& trial) {
+  try {
+    const std::vector<sim::Fault> faults = machine.faults_of(trial.question);
+    return faults.empty() ? std::string() : faults.front().where + ": " + faults.front().what;
+  } catch (const sim::ConfigError& error) {
+    return error.faults().front().what;
+  }
+}
+
+// Returns times to the first token, per further token and to the last one, and requests and tokens per second.
+Figures observe(ServeMachine& machine, const ServeTrial& trial) {
+  using enum Figure;
+  constexpr double p90 = 0.9;
+  constexpr double p99 = 0.99;
+  const Served served = machine.ask(trial.question, 0).served;
+  Figures figures{{request_rate, served.per_second(served.requests)},
+                  {token_rate, served.per_second(served.output_tokens)}};
+  const auto seconds = [](sim::Time time) { return sim::to_seconds(time).value(); };
+  const auto add = [&](const Latencies& times, Figure mean, const std::map<Figure, double>& quantiles) {
+    if (times.count() == 0) return;
+    figures[mean] = seconds(times.mean());
+    for (const auto& [figure, share] : quantiles) figures[figure] = seconds(times.quantile(share));
+  };
+  add(served.first_token, first_token, {{first_token_median, 0.5}, {first_token_p90, p90}, {first_token_p99, p99}});
+  add(served.whole, end_to_end, {{end_to_end_median, 0.5}, {end_to_end_p90, p90}, {end_to_end_p99, p99}});
+  add(served.per_token, per_token, {{per_token_median, 0.5}, {per_token_p99, p99}});
+  return figures;
+}
+
+StepRoofline roofline(const StepTrial& trial, const models::PlatformSpec& platform) {
+  StepRoofline sums;
+  const StepQuestion& question = trial.question;
+  const LayerTemplates templates(config_folders());
+  for (const StepBlock& block : step_blocks(question, question.stage_layers(), {platform, templates})) {
+    const double times = static_cast<double>(std::max<std::int64_t>(1, block.layers)) * block.share(question.gpus());
+    for (const StepOperation& one : block.operations) {
+      for (const StepPart& part : parts_of(one, {}, platform)) {
+        (communicates(part.kind) ? sums.communication : sums.compute) +=
+            times * limits_of(part.work, platform).longest();
+      }
+    }
+  }
+  return sums;
 }
 
 }  // namespace c3sim::study

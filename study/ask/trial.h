@@ -148,7 +148,7 @@ constexpr auto all_names(Hog) { return sim::names("compute", "stream"); }
 struct HogTrial {
   Hog hog = Hog::stream;
   StreamTrial arrays{.arrays_read = 2, .arrays_written = 1, .bytes = {}, .workgroups = 1};
-  std::variant<models::GemmShape, models::CollectiveSpec> beside{};
+  Work beside{};
   auto operator<=>(const HogTrial&) const = default;
 };
 

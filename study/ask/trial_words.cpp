@@ -99,9 +99,7 @@ std::string words(const StreamAndCopiesTrial& trial) {
 }
 
 std::string words(const HogTrial& trial) {
-  const auto* const gemm = std::get_if<models::GemmShape>(&trial.beside);
-  const std::string beside = gemm != nullptr ? "gemm " + models::to_string(*gemm)
-                                             : to_string(Work(std::get<models::CollectiveSpec>(trial.beside)));
+  const std::string beside = to_string(trial.beside);
   const int workgroups = trial.arrays.workgroups.value_or(0);
   if (trial.hog == Hog::compute) return fmt::format("{} beside {} workgroups that compute", beside, workgroups);
   std::string text = fmt::format("{} beside {} workgroups that stream from {} arrays to {}", beside, workgroups,
@@ -110,15 +108,6 @@ std::string words(const HogTrial& trial) {
     text += fmt::format(" with {} under way each", sim::to_string(trial.arrays.under_way));
   }
   return text;
-}
-
-std::string parallelism(const StepQuestion& question) {
-  std::string text = question.pieces ? fmt::format(", in {} pieces", *question.pieces) : "";
-  if (question.ffn_pieces) text += fmt::format(", {} of the feed-forward half", *question.ffn_pieces);
-  // The replicas that experts need follow from the split, and are not named.
-  Split split = question;
-  if (split.dp == split.least_dp()) split.dp = 1;
-  return split == Split{.shard = split.shard} ? text : text + ", " + to_string(split);
 }
 
 // Returns "decode of llama3-8b, 8 x 1 tokens, 1024 cached, 4 layers, tp 2".
@@ -131,7 +120,12 @@ std::string words(const StepTrial& trial) {
     text += fmt::format(", beside {} x 1, {} cached", question.decoding, question.decoding_context);
   }
   if (question.layers) text += fmt::format(", {} layers", *question.layers);
-  text += parallelism(question);
+  if (question.pieces) text += fmt::format(", in {} pieces", *question.pieces);
+  if (question.ffn_pieces) text += fmt::format(", {} of the feed-forward half", *question.ffn_pieces);
+  // The replicas that experts need follow from the split, and are not named.
+  Split split = question;
+  if (split.dp == split.least_dp()) split.dp = 1;
+  if (split != Split{.shard = split.shard}) text += ", " + to_string(split);
   if (question.shard == Shard::full) text += ", sharded";
   if (question.dtype != models::Dtype::bf16 || question.formats != Formats{}) {
     text += ", " + to_string(question.dtype, question.formats);
@@ -197,19 +191,14 @@ std::string command(const T&) {
   return {};
 }
 
-// Returns whether c3sim gemm has an option for all that is said of the collective before.
-bool gemm_takes(const models::CollectiveSpec& collective) {
-  models::CollectiveSpec told = collective_of_all();
-  told.kind = collective.kind;
-  told.backend = collective.backend;
-  told.bytes = collective.bytes;
-  told.channels = collective.channels;
-  return collective == told;
-}
-
 std::string command(const GemmTrial& trial) {
   if (trial.nth || trial.pause > sim::Time::zero()) return {};
-  const bool takes_all = trial.before != Before::collective || gemm_takes(trial.collective);
+  models::CollectiveSpec told = collective_of_all();  // with all that c3sim gemm has an option for
+  told.kind = trial.collective.kind;
+  told.backend = trial.collective.backend;
+  told.bytes = trial.collective.bytes;
+  told.channels = trial.collective.channels;
+  const bool takes_all = trial.before != Before::collective || trial.collective == told;
   return takes_all ? said("gemm", trial) : std::string();
 }
 
@@ -303,9 +292,9 @@ TrialSize extent_of(const Trial& trial) {
                       [](const StreamAndCopiesTrial& copies) { return extent(copies.bytes); },
                       [](const FusedTrial& fused) { return extent(fused.spec.gemm); },
                       [](const HogTrial& hog) {
-                        const auto* const gemm = std::get_if<models::GemmShape>(&hog.beside);
-                        return gemm != nullptr ? extent(*gemm)
-                                               : extent(std::get<models::CollectiveSpec>(hog.beside).bytes);
+                        const auto* const collective = std::get_if<models::CollectiveSpec>(&hog.beside);
+                        return collective == nullptr ? extent(std::get<models::GemmShape>(hog.beside))
+                                                     : extent(collective->bytes);
                       },
                       [](const DependentTrial& dependent) {
                         return TrialSize{gathered_bytes(dependent.shape).value(), models::to_string(dependent.shape)};

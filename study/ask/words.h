@@ -1,5 +1,5 @@
 // Declares the one table of what users can say in questions and in the work of experiments. Its entries are in
-// study/ask/words.cpp, those of work alone in study/ask/work_words.cpp. The command line, completion, Python, words of
+// study/ask/words.cpp. The command line, completion, Python, words of
 // sweeps, fields of tables, operations of experiments with their JSON schema, and the command that reproduces a row are
 // all made from this table: a new option is one entry there, and its use in the model.
 #pragma once
@@ -16,7 +16,6 @@
 
 #include "study/ask/arguments.h"
 #include "study/ask/questions.h"
-#include "study/ask/value.h"
 #include "study/network/step_question.h"
 #include "study/program/operators.h"
 #include "study/serve/serve_question.h"
@@ -78,7 +77,7 @@ using Words = std::vector<Word<Question>>;
 const Words<GemmTrial>& words_of(const GemmTrial& question);
 const Words<CollectiveTrial>& words_of(const CollectiveTrial& question);
 const Words<CopyTrial>& words_of(const CopyTrial& question);
-const Words<KernelWords>& words_of(const KernelWords& question);  // study/ask/work_words.cpp
+const Words<KernelWords>& words_of(const KernelWords& question);
 const Words<C3Trial>& words_of(const C3Trial& question);
 const Words<StepWords>& words_of(const StepWords& question);
 const Words<ServeQuestion>& words_of(const ServeQuestion& question);  // study/sweep/serve_command.cpp

@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "sim/config/config_error.h"
+#include "study/ask/answers.h"
+#include "study/ask/command.h"
 #include "study/play/queue_time.h"
 #include "study/play/timeline.h"
 #include "study/program/operation.h"
@@ -134,17 +136,6 @@ ResultTable table_of_streams(const std::vector<Together>& streams, sim::Time mak
                                        [=](const Together& one) { return ratio(busy(one), makespan); }}});
 }
 
-ResultTable instance_table() {
-  return ResultTable({{"operation", "operation", ""},
-                      {"stream", "stream", ""},
-                      {"work", "work", ""},
-                      {"start_us", "start", "us"},
-                      {"end_us", "end", "us"},
-                      {"time_us", "on queue", "us"},
-                      {"alone_us", "alone", "us"},
-                      {"slowdown", "slowdown", "", 3}});
-}
-
 // Returns what GPU 0 moves, by level.
 std::vector<std::pair<Column, double>> moved_in(const Timeline& timeline) {
   constexpr double mega = 1e6;
@@ -184,25 +175,6 @@ std::vector<std::optional<sim::Time>> times_alone(Testbed& testbed, const Schedu
   return times;
 }
 
-ResultTable table_of_overlap(const std::string& name, const Ran& ran) {
-  ResultTable table({{"experiment", "experiment", ""},
-                     {"makespan_us", "makespan", "us"},
-                     {"serial_us", "uncut on one stream", "us"},
-                     {"speedup", "speedup", "", 3}});
-  table.add_row({name, cell_of(ran.makespan), cell_of(ran.serial), ran.speedup()});
-  return table;
-}
-
-std::string words_of_gpus(const GraphNode& node, int all) {
-  return node.gpus.size() == static_cast<std::size_t>(all) ? "all" : fmt::to_string(fmt::join(node.gpus, " "));
-}
-
-std::string words_of_mask(const models::CuMask& mask, const models::PlatformSpec& platform) {
-  if (mask == models::CuMask{}) return {};
-  const int xcds = platform.gpu.memory.xcds;
-  return fmt::format("{} to {}", mask.begin * xcds, mask.end * xcds);
-}
-
 // Returns all names, or, if there are many, "l0.down ... l79.down, 80 in all".
 std::string named_or_counted(const std::vector<std::string>& names) {
   if (names.size() <= most_names_in_text) return fmt::to_string(fmt::join(names, " "));
@@ -220,16 +192,7 @@ std::vector<Chart> charts_of(const Experiment& experiment, const Ran& ran, int g
   return charts;
 }
 
-// Explains that a queued kernel begins before the host knows that the one before it has ended.
-std::string word_of_ends(const models::PlatformSpec& platform) {
-  return fmt::format(
-      "The end of a kernel is when the host knows of it, {:.2f} us after its GPUs were done: what is queued behind it "
-      "starts as much earlier.",
-      sim::to_microseconds(platform.host.kernel_notice));
-}
-
-}  // namespace
-
+// Returns what would run, without running it: one row per operation of the expanded graph.
 Results describe_experiment(const Testbed& testbed, const Experiment& experiment) {
   ResultTable table({{"operation", "operation", ""},
                      {"stream", "stream", ""},
@@ -244,8 +207,13 @@ Results describe_experiment(const Testbed& testbed, const Experiment& experiment
     const Operation& operation = node.operation;
     std::vector<std::string> after;
     for (const std::size_t earlier : operation.after) after.push_back(nodes[earlier].operation.name);
-    table.add_row({operation.name, operation.stream, words_of_gpus(node, testbed.platform().gpus),
-                   to_string(operation.work), words_of_mask(operation.mask, testbed.platform()),
+    const int xcds = testbed.platform().gpu.memory.xcds;
+    const bool is_masked = operation.mask != models::CuMask{};
+    const std::string cus =
+        is_masked ? fmt::format("{} to {}", operation.mask.begin * xcds, operation.mask.end * xcds) : "";
+    const bool on_all = node.gpus.size() == static_cast<std::size_t>(testbed.platform().gpus);
+    table.add_row({operation.name, operation.stream, on_all ? "all" : fmt::to_string(fmt::join(node.gpus, " ")),
+                   to_string(operation.work), cus,
                    operation.priority == 0 ? Cell() : Cell(operation.priority > 0 ? "high" : "low"),
                    fmt::to_string(fmt::join(after, " ")), named_or_counted(after)});
   }
@@ -254,13 +222,22 @@ Results describe_experiment(const Testbed& testbed, const Experiment& experiment
   return results;
 }
 
+}  // namespace
+
 Results run_experiment(Testbed& asked, const Experiment& experiment) {
   Testbed& testbed = machine_for(experiment, asked);
   const Ran ran = run(testbed, experiment);
   const std::vector<bool> is_queued = queued(ran.schedule);
   const std::vector<std::optional<sim::Time>> alone =
       times_alone(testbed, ran.schedule, [](std::size_t) { return true; });
-  ResultTable instances = instance_table();
+  ResultTable instances({{"operation", "operation", ""},
+                         {"stream", "stream", ""},
+                         {"work", "work", ""},
+                         {"start_us", "start", "us"},
+                         {"end_us", "end", "us"},
+                         {"time_us", "on queue", "us"},
+                         {"alone_us", "alone", "us"},
+                         {"slowdown", "slowdown", "", 3}});
   std::vector<Together> operations;
   std::vector<Together> streams;
   bool kernels_wait = false;
@@ -279,15 +256,26 @@ Results run_experiment(Testbed& asked, const Experiment& experiment) {
   results.title = experiment.name;
   results.charts = charts_of(experiment, ran, testbed.platform().gpus, operations);
   for (const Operation& operation : ran.schedule) {
-    warn_of_channels(results.warnings, std::span(&operation.work, 1), testbed.platform());
+    warn_of_channels(results.warnings, operation.work, testbed.platform());
   }
   results.notes.push_back(ran.sentence());
-  if (kernels_wait) results.notes.push_back(word_of_ends(testbed.platform()));
+  if (kernels_wait) {
+    // A queued kernel begins before the host knows that the one before it has ended.
+    results.notes.push_back(
+        fmt::format("The end of a kernel is when the host knows of it, {:.2f} us after its GPUs were done: what is "
+                    "queued behind it starts as much earlier.",
+                    sim::to_microseconds(testbed.platform().host.kernel_notice)));
+  }
   const bool several = operations.size() < ran.schedule.size();
   NamedTable each{"results", "", std::move(instances)};
   each.in_text = !several || ran.schedule.size() <= most_rows_in_text;
   results.tables.push_back(std::move(each));
-  results.tables.push_back({"overlap", "Makespan", table_of_overlap(experiment.name, ran)});
+  ResultTable overlap({{"experiment", "experiment", ""},
+                       {"makespan_us", "makespan", "us"},
+                       {"serial_us", "uncut on one stream", "us"},
+                       {"speedup", "speedup", "", 3}});
+  overlap.add_row({experiment.name, cell_of(ran.makespan), cell_of(ran.serial), ran.speedup()});
+  results.tables.push_back({"overlap", "Makespan", std::move(overlap)});
   if (experiment.measures(Measured::bytes)) {
     results.tables.push_back({"bytes", "Bytes that GPU 0 moves, by level", table_of_bytes(ran.timeline)});
   }
@@ -343,6 +331,77 @@ Results measured(Testbed& asked, const Experiment& experiment) {
   ResultTable table(std::move(columns));
   table.add_row(std::move(cells));
   return {testbed.platform().name, {{"results", "", std::move(table)}}, testbed.warnings(), {}};
+}
+
+namespace {
+
+constexpr auto run_examples = R"(Examples:
+  c3sim run configs/experiments/tensor_parallel.yaml --out out/tensor_parallel
+  c3sim run configs/experiments/layer_overlap.yaml --platform h200 --format json
+  c3sim run configs/experiments/llama_70b_fsdp.yaml --param tokens=16384 --param layers=4
+  c3sim run configs/experiments/tensor_parallel.yaml --check
+Values of parameters may be expressions: --param 'tokens=$(4 * 4096)'. docs/experiments.md describes the files,
+c3sim schema prints what editors check them with.
+Operations that may start at the same time are launched in the order of the list, which decides who gets the CUs: list
+the collective first to give it room.
+The speedup is over the same operations uncut, one after another on one stream, with collectives by RCCL.
+With --out, the folder also gets the experiment; its page opens with the streams over time.)";
+
+Results answer_experiment_file(const Request& request, sim::Config& config, Testbed& testbed,
+                               const Platform& platform) {
+  const sim::Config unread = config;
+  const Experiment experiment = read_experiment(config, testbed);
+  if (request.says("check")) return describe_experiment(testbed, experiment);
+  Results results;
+  try {
+    results = run_experiment(testbed, experiment);
+  } catch (const NeverEnds& error) {
+    throw NeverEnds({{config.files().front(), "operations", error.faults().front().what}});
+  }
+  if (const std::string& asked = request.text("sensitivity"); !asked.empty()) {
+    const auto again = [&unread](Testbed& other) {
+      sim::Config copy = unread;
+      return measured(other, read_experiment(copy, other));
+    };
+    results.tables.push_back(sensitivity_of(asked, platform, again, request.progress()));
+  }
+  return results;
+}
+
+Results answer_run(Request& request) {
+  Arguments arguments;
+  const std::filesystem::path named = request.text("file");
+  request.reads(named);
+  request.check_output_folder(arguments, "--out", request.out_folder(), {"experiment.yaml"});
+  arguments.check();
+  sim::Config config = experiment_config(named);
+  refuse_file_of_another(config, "run");
+  for (const std::string& file : config.files()) request.reads(file);
+  set_parameters(config, request.texts("param"));
+  const ExperimentMachine machine = read_machine(config);
+  const Platform platform = request.platform(arguments, machine.platform, machine.beside(), machine.settings);
+  arguments.check();
+  Testbed testbed(platform.spec);
+  Results results = answer_experiment_file(request, config, testbed, platform);
+  for (std::string& sentence : overridden(request.texts("param"), "--param")) {
+    results.warnings.push_back(std::move(sentence));
+  }
+  results.files.push_back({"experiment.yaml", config.resolved()});
+  return request.finish(testbed, platform, std::move(results));
+}
+
+}  // namespace
+
+Command run_command() {
+  return {"run", "Run an experiment file: operations on streams", run_examples,
+          std::vector<Option>{{"file", "FILE", "Experiment, in YAML", Said::in_place, true}} + run_options() +
+              gemm_options() + without_option() + sensitivity_option("makespan_us") +
+              std::vector<Option>{
+                  {"param", "NAME=VALUE",
+                   "Give a parameter of the experiment another value: --param tokens=16384 (may be given again)",
+                   Said::again},
+                  {"check", "", "Read and resolve the experiment, print what would run, and run nothing", Said::alone}},
+          answer_run};
 }
 
 }  // namespace c3sim::study

@@ -1,5 +1,3 @@
-#include "study/experiment/experiment_reader.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,6 +14,7 @@
 #include "sim/overloaded.h"
 #include "study/ask/words.h"
 #include "study/config_folders.h"
+#include "study/experiment/experiment.h"
 #include "study/play/work_bounds.h"
 #include "study/program/dependent.h"
 
@@ -30,13 +29,6 @@ template <class Question>
 Question told(sim::Section section, const models::PlatformSpec& platform, Question question = {}) {
   read_words(question, section, platform);
   return question;
-}
-
-models::AttentionShape read_attention(sim::Section section, const models::PlatformSpec& platform) {
-  models::AttentionShape shape = told(section, platform, untold_attention);
-  if (shape.kv_heads == 0) shape.kv_heads = shape.heads;
-  if (shape.keys == 0) shape.keys = shape.queries;
-  return shape;
 }
 
 models::CollectiveSpec read_collective(sim::Section section, const models::PlatformSpec& platform) {
@@ -92,12 +84,6 @@ models::HandWrittenPacket read_packet(sim::Section packet, int gpus) {
   return read;
 }
 
-models::SdmaPacketList read_packets(sim::Section section, const models::PlatformSpec& platform) {
-  auto list = told<models::SdmaPacketList>(section, platform);
-  for (sim::Section& packet : section.list("commands")) list.packets.push_back(read_packet(packet, platform.gpus));
-  return list;
-}
-
 models::ElementwiseSpec read_kernel(sim::Section section, const models::PlatformSpec& platform) {
   if (!section.has("operator")) return told<models::ElementwiseSpec>(section, platform);
   const auto asked = told<NamedKernel>(section, platform);
@@ -132,7 +118,12 @@ Work read_work(sim::Section& operation, const models::PlatformSpec& platform) {
                     "remote, fused, dependent, delay and host");
   }
   const auto section = [&](const char* kind) { return operation.section(kind); };
-  if (operation.has("packets")) return read_packets(section("packets"), platform);
+  if (operation.has("packets")) {
+    sim::Section packets = section("packets");
+    auto list = told<models::SdmaPacketList>(packets, platform);
+    for (sim::Section& packet : packets.list("commands")) list.packets.push_back(read_packet(packet, platform.gpus));
+    return list;
+  }
   if (operation.has("collective")) return read_collective(section("collective"), platform);
   if (operation.has("copy")) return copies_of(told<CopyTrial>(section("copy"), platform));
   if (operation.has("kernel")) return read_kernel(section("kernel"), platform);
@@ -143,7 +134,12 @@ Work read_work(sim::Section& operation, const models::PlatformSpec& platform) {
   if (operation.has("fused")) return read_fused(section("fused"), platform);
   if (operation.has("delay")) return DelaySpec{operation.time("delay", pause_lengths)};
   if (operation.has("host")) return HostWorkSpec{operation.time("host", pause_lengths)};
-  if (operation.has("attention")) return read_attention(section("attention"), platform);
+  if (operation.has("attention")) {
+    models::AttentionShape shape = told(section("attention"), platform, untold_attention);
+    if (shape.kv_heads == 0) shape.kv_heads = shape.heads;
+    if (shape.keys == 0) shape.keys = shape.queries;
+    return shape;
+  }
   return operation.has("gemm") ? told<models::GemmShape>(operation, platform) : models::GemmShape{1, 1, 1};
 }
 
@@ -164,8 +160,8 @@ std::optional<Launch> read_launch(sim::Section& operation, const Work& work, con
   if (!operation.has("launch")) return {};
   if (!may_be_queued(work, platform.gpu.sdma)) {
     operation.fault("launch",
-                    "only what begins with a kernel is queued on its GPUs: copy engines and work of the host "
-                    "are started by the host when it knows that all before them has ended");
+                    "only what begins with a kernel is queued on its GPUs: copy engines and work of the host are "
+                    "started by the host when it knows that all before them has ended");
   }
   return operation.choice<Launch>("launch", sim::choices_of<Launch>());
 }
@@ -192,10 +188,9 @@ std::vector<int> read_gpus(sim::Section& operation, const Work& work, const mode
   std::vector<int> gpus = gpus_in(operation, "gpus", platform.gpus);
   std::ranges::sort(gpus);
   if (!kind_of(work).on_any_gpus) {
-    operation.fault(
-        "gpus",
-        "only a gemm, attention, a kernel, a delay and work of the host are told their GPUs so: of other work "
-        "they are part of its own section");
+    operation.fault("gpus",
+                    "only a gemm, attention, a kernel, a delay and work of the host are told their GPUs so: of other "
+                    "work they are part of its own section");
   } else if (operation.is_sound("gpus") && (gpus.empty() || std::ranges::adjacent_find(gpus) != gpus.end())) {
     operation.fault("gpus", "at least one GPU is accepted, and each once");
   }
@@ -216,31 +211,30 @@ Operation operation_in(sim::Section section, const models::PlatformSpec& platfor
   return operation;
 }
 
-std::vector<int> all_gpus(const models::PlatformSpec& platform) {
-  std::vector<int> gpus(static_cast<std::size_t>(platform.gpus));
-  std::iota(gpus.begin(), gpus.end(), 0);
+std::vector<int> gpus_from(int first, int end) {
+  std::vector<int> gpus(static_cast<std::size_t>(end - first));
+  std::iota(gpus.begin(), gpus.end(), first);
   return gpus;
 }
 
 // Returns the GPUs whose streams an operation is queued on: those that run it, and both ends of a copy.
 std::vector<int> gpus_of(const Operation& operation, const models::PlatformSpec& platform) {
-  const auto own = [&](std::vector<int> named) {
-    std::erase(named, models::host_device);
-    return named;
-  };
-  const std::vector<int> all = all_gpus(platform);
   const auto from = [&](int first, int count) {
-    return std::vector<int>(all.begin() + first, all.begin() + std::clamp(first + count, first + 1, platform.gpus));
+    return gpus_from(first, std::clamp(first + count, first + 1, platform.gpus));
   };
-  return std::visit(sim::Overloaded{[&](const models::CollectiveSpec& spec) { return from(spec.first, spec.gpus); },
-                                    [&](const models::FusedSpec& spec) { return from(0, spec.gpus_of(platform.gpus)); },
-                                    [&](const models::SdmaCopySpec& copy) {
-                                      return own({copy.from, copy.to});
-                                    },
-                                    [&](const models::SdmaPacketList& list) { return own({list.gpu}); },
-                                    [&](const models::RemoteKernelSpec& spec) { return own({spec.gpu}); },
-                                    [&](const auto&) { return operation.gpus.empty() ? all : operation.gpus; }},
-                    operation.work);
+  using Gpus = std::vector<int>;
+  Gpus gpus = std::visit(
+      sim::Overloaded{[&](const models::CollectiveSpec& spec) { return from(spec.first, spec.gpus); },
+                      [&](const models::FusedSpec& spec) { return from(0, spec.gpus_of(platform.gpus)); },
+                      [](const models::SdmaCopySpec& copy) {
+                        return Gpus{copy.from, copy.to};
+                      },
+                      [](const models::SdmaPacketList& list) { return Gpus{list.gpu}; },
+                      [](const models::RemoteKernelSpec& spec) { return Gpus{spec.gpu}; },
+                      [&](const auto&) { return operation.gpus.empty() ? from(0, platform.gpus) : operation.gpus; }},
+      operation.work);
+  std::erase(gpus, models::host_device);
+  return gpus;
 }
 
 constexpr int most_repetitions = 10'000;
@@ -254,8 +248,8 @@ std::filesystem::path included(const sim::PlacedText& base, const std::filesyste
   if (name.is_absolute() || *name.begin() == "..") {
     throw sim::ConfigError({{base.place, "include",
                              "'" + base.text +
-                                 "' lies elsewhere: files beside this one or in folders below it are "
-                                 "accepted, and those of the folder experiments of the configurations"}});
+                                 "' lies elsewhere: files beside this one or in folders below it are accepted, and "
+                                 "those of the folder experiments of the configurations"}});
   }
   std::filesystem::path beside = (file.parent_path() / name).lexically_normal();
   if (std::filesystem::exists(beside)) return beside;
@@ -595,7 +589,7 @@ class ExperimentReader {
     if (!reason.empty()) return asked.fault("gemm", std::move(reason));
     if (fastest) schedule = fastest_finer(platform_, schedule.collective, shape.value);
     const std::size_t first = experiment_.graph.size();
-    node.gpus = all_gpus(platform_);
+    node.gpus = gpus_from(0, platform_.gpus);
     node.whole = experiment_.wholes.size();
     // The uncut pair runs one after the other, with its collective by RCCL.
     experiment_.wholes.push_back(operations_of({.collective = schedule.collective}, shape.value, platform_));

@@ -7,7 +7,7 @@ namespace c3sim::study {
 
 namespace {
 
-using Names = std::map<std::string, std::function<sim::Amount(const LayerNames&)>, std::less<>>;
+using ValuesByName = std::map<std::string, std::function<sim::Amount(const LayerNames&)>, std::less<>>;
 
 sim::Amount amount(auto value) { return {static_cast<double>(value), {}}; }
 sim::Amount amount(sim::Bytes value) { return {value.value(), powers_of_bytes}; }
@@ -24,8 +24,8 @@ auto of_step(Of of) {
 using M = ModelSpec;
 using Q = StepQuestion;
 
-Names values_by_name() {
-  Names names{
+ValuesByName values_by_name() {
+  ValuesByName names{
       // The model.
       {"value_dim", of_model([](const M& model) { return model.values(); })},  // also where the file has 0
       {"rms", of_model([](const M& model) { return model.norm == Norm::rms; })},
@@ -97,8 +97,8 @@ Names values_by_name() {
   return names;
 }
 
-const Names& known_names() {
-  static const Names names = values_by_name();
+const ValuesByName& known_names() {
+  static const ValuesByName names = values_by_name();
   return names;
 }
 

@@ -129,14 +129,10 @@ std::string fewer_channels(const models::CollectiveSpec& collective, const model
 
 }  // namespace
 
-void warn_of_channels(std::vector<std::string>& warnings, std::span<const Work> works,
-                      const models::PlatformSpec& platform) {
-  for (const Work& work : works) {
-    const auto* const collective = std::get_if<models::CollectiveSpec>(&work);
-    std::string sentence = collective == nullptr ? "" : fewer_channels(*collective, platform);
-    if (sentence.empty() || std::ranges::count(warnings, sentence) > 0) continue;
-    warnings.push_back(std::move(sentence));
-  }
+void warn_of_channels(std::vector<std::string>& warnings, const Work& work, const models::PlatformSpec& platform) {
+  const auto* const collective = std::get_if<models::CollectiveSpec>(&work);
+  std::string sentence = collective == nullptr ? "" : fewer_channels(*collective, platform);
+  if (!sentence.empty() && std::ranges::count(warnings, sentence) == 0) warnings.push_back(std::move(sentence));
 }
 
 namespace {

@@ -171,9 +171,8 @@ Operation operation_of(Work work, models::CuMask mask = {}, std::string stream =
 // Returns the collective with 0 GPUs replaced by all GPUs of the platform.
 models::CollectiveSpec on_gpus_of(const models::PlatformSpec& platform, models::CollectiveSpec collective);
 
-// Adds a warning for each collective that asks for more channels than its library has: the number asked for and the
-// number simulated. Each sentence is added once.
-void warn_of_channels(std::vector<std::string>& warnings, std::span<const Work> works,
-                      const models::PlatformSpec& platform);
+// Adds a warning for a collective that asks for more channels than its library has: the number asked for and the number
+// simulated. Each sentence is added once.
+void warn_of_channels(std::vector<std::string>& warnings, const Work& work, const models::PlatformSpec& platform);
 
 }  // namespace c3sim::study

@@ -294,13 +294,13 @@ StepResult ask(const StepMachine& machine, const StepQuestion& question, const T
 Fidelity fidelity_of(const StepQuestion& question, const Platform& platform, const LayerTemplates& templates) {
   Fidelity weakest = Fidelity::extrapolated;
   if (!question.graph) weakest = weaker(weakest, by_parameters(platform, "host.framework_call"));
-  const auto of_work = sim::Overloaded{
-      [&](const models::GemmShape& shape) { return fidelity_of(shape, platform.spec.gpu.cus(), platform.spec); },
-      [&](const models::CollectiveSpec& collective) { return fidelity_of(collective, platform.spec); },
-      [&](const models::SdmaCopySpec& copy) { return fidelity_of(copy, platform.spec); },
-      [&](const models::AttentionShape&) { return by_parameters(platform, "gpu.attention."); },
-      [&](const models::FusedSpec&) { return Fidelity::assumed; },  // no existing machine has them
-      [&](const auto&) { return by_parameters(platform, "gpu.streams."); }};
+  const auto of_work =
+      sim::Overloaded{[&](const models::GemmShape& shape) { return fidelity_of(shape, platform.spec); },
+                      [&](const models::CollectiveSpec& collective) { return fidelity_of(collective, platform.spec); },
+                      [&](const models::SdmaCopySpec& copy) { return fidelity_of(copy, platform.spec); },
+                      [&](const models::AttentionShape&) { return by_parameters(platform, "gpu.attention."); },
+                      [&](const models::FusedSpec&) { return Fidelity::assumed; },  // no existing machine has them
+                      [&](const auto&) { return by_parameters(platform, "gpu.streams."); }};
   for (const StepBlock& block : step_blocks(question, 1, {platform.spec, templates})) {
     for (const StepOperation& one : block.operations) weakest = weaker(weakest, std::visit(of_work, one.work));
   }

@@ -14,7 +14,7 @@
 #include "sim/config/nearest_name.h"
 #include "study/ask/answers.h"
 #include "study/config_folders.h"
-#include "study/experiment/experiment_reader.h"
+#include "study/experiment/experiment.h"
 #include "study/program/layer_templates.h"
 #include "study/serve/serve.h"
 #include "study/step/step.h"

@@ -11,7 +11,6 @@
 #include "sim/config/config.h"
 #include "study/ask/answers.h"
 #include "study/ask/command.h"
-#include "study/ask/uncertainty.h"
 #include "study/ask/words.h"
 #include "study/config_folders.h"
 #include "study/serve/serve.h"

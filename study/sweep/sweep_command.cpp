@@ -5,7 +5,7 @@
 #include <system_error>
 
 #include "study/ask/command.h"
-#include "study/experiment/experiment_reader.h"
+#include "study/experiment/experiment.h"
 #include "study/play/digest.h"
 #include "study/sweep/distribution.h"
 #include "study/sweep/sweep_results.h"

@@ -37,6 +37,49 @@ double number_of(const std::string& text, const std::string& unit) {
   return parsed.value;
 }
 
+// `Uncertain` is a parameter with an error, and has all numbers in base units.
+struct Uncertain {
+  std::string path, unit;
+  double value, error, low, high;
+};
+
+// Returns an assignment of the value below which this share of the parameter's distribution lies.
+std::string assignment(const Uncertain& parameter, double share) {
+  const auto below = [&parameter](double end) { return normal_share((end - parameter.value) / parameter.error); };
+  const double at_low = below(parameter.low);
+  const double within = at_low + share * (below(parameter.high) - at_low);
+  double value = parameter.low;
+  if (within >= 1.0) {
+    value = parameter.high;
+  } else if (within > 0.0) {
+    value = parameter.value + parameter.error * normal_quantile(within);
+  }
+  value = std::clamp(value, parameter.low, parameter.high);
+  if (parameter.unit == bytes_unit) return fmt::format("{}={:.0f} B", parameter.path, value);
+  // Nine digits, more than anybody measures, hide how mathematical libraries differ in the last ones.
+  std::string number = fmt::format("{:.9g}", value);
+  std::erase(number, '+');  // of an exponent
+  return fmt::format("{}={}{}{}", parameter.path, number, parameter.unit.empty() ? "" : " ", parameter.unit);
+}
+
+// Returns the parameters whose distribution is normal, or as good as uniform.
+std::vector<Uncertain> uncertain_parameters(const Platform& platform) {
+  std::vector<Uncertain> uncertain;
+  for (const sim::Parameter& parameter : platform.parameters) {
+    const auto number = [&parameter](const std::string& text) { return number_of(text, parameter.unit); };
+    if (!parameter.error.empty()) {
+      uncertain.push_back({parameter.path, parameter.unit, number(parameter.value), number(parameter.error),
+                           number(parameter.low), number(parameter.high)});
+    } else if (parameter.kind == "probed") {  // nobody has probed it: it lies anywhere within its range
+      const double low = number(parameter.low);
+      const double high = number(parameter.high);
+      uncertain.push_back(
+          {parameter.path, parameter.unit, 0.5 * (low + high), as_good_as_uniform * (high - low), low, high});
+    }
+  }
+  return uncertain;
+}
+
 }  // namespace
 
 Ensemble::Ensemble(const Platform& platform, const Sampling& sampling, int jobs, const Progress& progress,
@@ -48,11 +91,10 @@ Ensemble::Ensemble(const Platform& platform, const Sampling& sampling, int jobs,
     if (known == platform.parameters.end()) continue;
     unfitted_[static_cast<std::size_t>(work)] = std::log1p(sim::parse_number(sim::trimmed(known->value)).value);
   }
-  const Posterior posterior(platform);
   const bool model_errs =
       std::ranges::any_of(platform.spec.fitted_to, [](const models::FittedRange& row) { return row.spread > 0.0; });
-  if (posterior.empty() && !model_errs) return;
-  std::vector<std::vector<std::string>> draws = posterior.draws(sampling.draws, sampling.seed);
+  std::vector<std::vector<std::string>> draws = posterior_draws(platform, sampling.draws, sampling.seed);
+  if (draws.front().empty() && !model_errs) return;
   for (std::vector<std::string>& draw : draws) draw.insert(draw.end(), assigned.begin(), assigned.end());
   std::vector<std::optional<models::PlatformSpec>> platforms(draws.size());
   std::vector<std::string> reasons(draws.size());
@@ -122,70 +164,34 @@ std::vector<std::string> Ensemble::warnings() const {
       fmt::format("{} of {} draws are no platform and left out: {}", impossible_.size(), draws_, impossible_.front())};
 }
 
-Posterior::Posterior(const Platform& platform) : correlations_(platform.spec.correlations) {
-  for (const sim::Parameter& parameter : platform.parameters) {
-    const bool is_probed = parameter.kind == "probed";
-    if (!parameter.alternatives.empty() && !is_probed) {
-      Assumed& assumed = assumed_.emplace_back(Assumed{parameter.path, {parameter.value}});
-      assumed.values.insert(assumed.values.end(), parameter.alternatives.begin(), parameter.alternatives.end());
-    }
-    const auto number = [&parameter](const std::string& text) { return number_of(text, parameter.unit); };
-    if (!parameter.error.empty()) {
-      parameters_.push_back({parameter.path, parameter.unit, number(parameter.value), number(parameter.error),
-                             number(parameter.low), number(parameter.high)});
-    } else if (is_probed) {  // nobody has probed it: it lies anywhere within its range
-      const double low = number(parameter.low);
-      const double high = number(parameter.high);
-      parameters_.push_back(
-          {parameter.path, parameter.unit, 0.5 * (low + high), as_good_as_uniform * (high - low), low, high});
-    }
-  }
-}
-
-// Returns an assignment of the value below which this share of the parameter's distribution lies.
-std::string Posterior::assignment(const Uncertain& parameter, double share) {
-  const auto below = [&parameter](double end) { return normal_share((end - parameter.value) / parameter.error); };
-  const double at_low = below(parameter.low);
-  const double within = at_low + share * (below(parameter.high) - at_low);
-  double value = parameter.low;
-  if (within >= 1.0) {
-    value = parameter.high;
-  } else if (within > 0.0) {
-    value = parameter.value + parameter.error * normal_quantile(within);
-  }
-  value = std::clamp(value, parameter.low, parameter.high);
-  if (parameter.unit == bytes_unit) return fmt::format("{}={:.0f} B", parameter.path, value);
-  // Nine digits, more than anybody measures, hide how mathematical libraries differ in the last ones.
-  std::string number = fmt::format("{:.9g}", value);
-  std::erase(number, '+');  // of an exponent
-  return fmt::format("{}={}{}{}", parameter.path, number, parameter.unit.empty() ? "" : " ", parameter.unit);
-}
-
-std::vector<std::vector<std::string>> Posterior::draws(std::size_t count, std::uint64_t seed) const {
+std::vector<std::vector<std::string>> posterior_draws(const Platform& platform, std::size_t count, std::uint64_t seed) {
   const LatinHypercube hypercube(count, seed);
+  const std::vector<Uncertain> uncertain = uncertain_parameters(platform);
   std::map<std::string, std::vector<double>> shares;  // by path
-  for (const Uncertain& parameter : parameters_) {
+  for (const Uncertain& parameter : uncertain) {
     sim::ask_interruption();
     shares[parameter.path] = hypercube.dimension(parameter.path);
   }
-  for (const models::CorrelationGroup& group : correlations_) {
+  for (const models::CorrelationGroup& group : platform.spec.correlations) {
     std::vector<std::vector<double>> columns;
     for (const std::string& path : group.parameters) columns.push_back(shares.at(path));
     correlate(columns, group.matrix);
     for (std::size_t i = 0; i < columns.size(); ++i) shares.at(group.parameters[i]) = std::move(columns[i]);
   }
   std::vector<std::vector<std::string>> draws(count);
-  for (const Uncertain& parameter : parameters_) {
+  for (const Uncertain& parameter : uncertain) {
     sim::ask_interruption();
     const std::vector<double>& column = shares.at(parameter.path);
     for (std::size_t draw = 0; draw < count; ++draw) draws[draw].push_back(assignment(parameter, column[draw]));
   }
-  for (const Assumed& assumed : assumed_) {
-    const std::vector<double> column = hypercube.dimension(assumed.path);
-    const auto count_of_values = static_cast<double>(assumed.values.size());
+  for (const sim::Parameter& parameter : platform.parameters) {
+    if (parameter.alternatives.empty() || parameter.kind == "probed") continue;
+    std::vector<std::string> values{parameter.value};
+    values.insert(values.end(), parameter.alternatives.begin(), parameter.alternatives.end());
+    const std::vector<double> column = hypercube.dimension(parameter.path);
     for (std::size_t draw = 0; draw < count; ++draw) {
-      const auto chosen = static_cast<std::size_t>(column[draw] * count_of_values);
-      draws[draw].push_back(assumed.path + "=" + assumed.values[chosen]);
+      const auto chosen = static_cast<std::size_t>(column[draw] * static_cast<double>(values.size()));
+      draws[draw].push_back(parameter.path + "=" + values[chosen]);
     }
   }
   return draws;

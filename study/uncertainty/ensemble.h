@@ -84,44 +84,15 @@ class Ensemble {
   std::array<double, sim::all_of<Unfitted>().size()> unfitted_{};
 };
 
-// A Posterior is the distribution of a platform's parameters that follows from a fit, as far as the standard errors and
-// correlations in the platform file describe it.
+// Draws the parameters of a platform from the distribution that follows from a fit, as far as the standard errors and
+// correlations in the platform file describe it. Returns assignments of all parameters that are not known, by draw, in
+// base units ("fabric.link_rate=4.81e10 B/s"): a Latin hypercube sample (study/uncertainty/latin_hypercube.h), the same
+// for the same seed. Draws are empty if all parameters are known.
 
 // Each parameter with an error is normal about its value, cut off at the ends of its range, and correlates with others
 // of its group (models/platform/platform_spec.h). A parameter with alternatives has its value or one of them, all
 // equally likely. A parameter of kind `probed` without an error has not been probed and lies anywhere within its range.
 // All others are taken to be known.
-class Posterior {
- public:
-  explicit Posterior(const Platform& platform);
-
-  // Returns whether all parameters are known.
-  bool empty() const { return parameters_.empty() && assumed_.empty(); }
-
-  // Returns assignments of all parameters that are not known, by draw, in base units ("fabric.link_rate=4.81e10 B/s"):
-  // a Latin hypercube sample (study/uncertainty/latin_hypercube.h), the same for the same seed.
-  std::vector<std::vector<std::string>> draws(std::size_t count, std::uint64_t seed) const;
-
- private:
-  // `Uncertain` has all numbers in base units.
-  struct Uncertain {
-    std::string path;
-    std::string unit;
-    double value;
-    double error;
-    double low;
-    double high;
-  };
-  static std::string assignment(const Uncertain& parameter, double share);
-
-  struct Assumed {
-    std::string path;
-    std::vector<std::string> values;
-  };
-
-  std::vector<Uncertain> parameters_;
-  std::vector<Assumed> assumed_;
-  std::vector<models::CorrelationGroup> correlations_;
-};
+std::vector<std::vector<std::string>> posterior_draws(const Platform& platform, std::size_t count, std::uint64_t seed);
 
 }  // namespace c3sim::study

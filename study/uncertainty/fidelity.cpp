@@ -37,11 +37,6 @@ Fidelity look_up(const models::PlatformSpec& platform, const std::string& work, 
   return best;
 }
 
-// Returns the logarithm of the factor by which the range misses a size; 0 if it holds the size.
-double distance(const models::FittedRange& range, sim::Bytes bytes) {
-  return std::max({0.0, std::log(range.smallest / bytes), std::log(bytes / range.largest)});
-}
-
 // Returns the largest spread of those rows of the work that are nearest in size, or of the maker if there are none.
 double nearest_spread(const models::PlatformSpec& platform, std::string_view work, std::string_view maker,
                       sim::Bytes bytes) {
@@ -51,7 +46,8 @@ double nearest_spread(const models::PlatformSpec& platform, std::string_view wor
   for (const models::FittedRange& range : platform.fitted_to) {
     if (range.spread <= 0.0) continue;
     if (range.work.starts_with(maker)) worst = std::max(worst, range.spread);
-    const double away = distance(range, bytes);
+    // This is the logarithm of the factor by which the range misses the size; 0 if it holds the size.
+    const double away = std::max({0.0, std::log(range.smallest / bytes), std::log(bytes / range.largest)});
     if (range.work != work || away > nearest) continue;
     spread = away < nearest ? range.spread : std::max(spread, range.spread);
     nearest = away;
@@ -74,22 +70,26 @@ std::string fitted_name_of(const models::CollectiveSpec& collective, const model
   return work_name(collective);
 }
 
-Fidelity fidelity_of(const models::SdmaCopySpec& copy, const models::PlatformSpec& platform) {
-  return look_up(platform, fitted_name_of(copy, platform), copies, copy.bytes);
-}
-
-Fidelity fidelity_of(const models::CollectiveSpec& collective, const models::PlatformSpec& platform) {
-  return look_up(platform, fitted_name_of(collective, platform), maker_of(collective), collective.bytes);
-}
-
-Fidelity fidelity_of(const models::GemmShape& shape, int cus, const models::PlatformSpec& platform) {
-  const std::string work = cus == platform.gpu.cus() ? std::string(gemms) : "gemm on fewer CUs";
-  const bool rate_fitted = !platform.gpu.gemm.others[static_cast<std::size_t>(shape.dtype)];
-  Fidelity weakest = rate_fitted ? Fidelity::calibrated : Fidelity::extrapolated;
-  for (const sim::Bytes matrix : matrices_of(shape)) {
-    weakest = weaker(weakest, look_up(platform, work, gemms, matrix));
-  }
-  return weakest;
+Fidelity fidelity_of(const Work& work, const models::PlatformSpec& platform, std::optional<int> cus) {
+  const auto of_gemm = [&](const models::GemmShape& shape) {
+    const int all = platform.gpu.cus();
+    const std::string name = cus.value_or(all) == all ? std::string(gemms) : "gemm on fewer CUs";
+    const bool rate_fitted = !platform.gpu.gemm.others[static_cast<std::size_t>(shape.dtype)];
+    Fidelity weakest = rate_fitted ? Fidelity::calibrated : Fidelity::extrapolated;
+    for (const sim::Bytes matrix : matrices_of(shape)) {
+      weakest = weaker(weakest, look_up(platform, name, gemms, matrix));
+    }
+    return weakest;
+  };
+  return std::visit(sim::Overloaded{[&](const models::SdmaCopySpec& copy) {
+                                      return look_up(platform, fitted_name_of(copy, platform), copies, copy.bytes);
+                                    },
+                                    [&](const models::CollectiveSpec& collective) {
+                                      return look_up(platform, fitted_name_of(collective, platform),
+                                                     maker_of(collective), collective.bytes);
+                                    },
+                                    of_gemm, [](const auto&) { return Fidelity::assumed; }},
+                    work);
 }
 
 Fidelity weaker(Fidelity one, Fidelity other) { return std::max(one, other); }

@@ -1,6 +1,7 @@
 // Says how far measurements back a prediction of isolated work, and how far the prediction was off.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "models/platform/platform_spec.h"
@@ -19,11 +20,10 @@ enum class Fidelity {
 constexpr auto all_names(Fidelity) { return sim::names("calibrated", "extrapolated", "assumed"); }
 using sim::to_string;
 
-// Return the fidelity of a copy, a collective or a GEMM that has the node to itself. The sizes of a GEMM are those of
-// its three matrices: a thin GEMM is far from what was measured, however long.
-Fidelity fidelity_of(const models::SdmaCopySpec& copy, const models::PlatformSpec& platform);
-Fidelity fidelity_of(const models::CollectiveSpec& collective, const models::PlatformSpec& platform);
-Fidelity fidelity_of(const models::GemmShape& shape, int cus, const models::PlatformSpec& platform);
+// Returns the fidelity of work that has the node to itself, on so many CUs (all unless given). The sizes of a GEMM are
+// those of its three matrices: a thin GEMM is far from what was measured, however long. Work that is no copy,
+// collective or GEMM is `assumed`, since no row of a platform's `fitted_to` is about it.
+Fidelity fidelity_of(const Work& work, const models::PlatformSpec& platform, std::optional<int> cus = {});
 
 // Return the name of such work in `fitted_to` of a platform: "copy", "rccl_all_gather". The name is empty if the work
 // differs from what is fitted: if it uses another engine, or fewer CUs or GPUs.

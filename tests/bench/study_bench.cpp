@@ -7,8 +7,8 @@
 #include <random>
 
 #include "sim/config/config.h"
-#include "study/ask/uncertainty.h"
-#include "study/explain/slowdown.h"
+#include "study/ask/answers.h"
+#include "study/explain/explanation.h"
 #include "study/sweep/distribution.h"
 #include "study/sweep/sweep_study.h"
 #include "study/uncertainty/ensemble.h"

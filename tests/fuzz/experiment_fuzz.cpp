@@ -1,6 +1,6 @@
 // Reads arbitrary bytes as an experiment file: its expressions are evaluated, and it holds only what the platform can
 // run, in an order in which nothing waits for what comes later; or there is a ConfigError.
-#include "study/experiment/experiment_reader.h"
+#include "study/experiment/experiment.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/mi300x_testbed.h"
 

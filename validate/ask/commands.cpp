@@ -57,8 +57,8 @@ Library library_of(const study::Request& request, study::Arguments& arguments) {
             study::platform_names(study::config_folders())};
   }
   throw sim::ConfigError({{"validate", "",
-                           "no folder configs with formats has a folder validate beside it: set "
-                           "C3SIM_CONFIGS to the folder configs of a source tree"}});
+                           "no folder configs with formats has a folder validate beside it: set C3SIM_CONFIGS to the "
+                           "folder configs of a source tree"}});
 }
 
 std::vector<std::string> suite_names() {

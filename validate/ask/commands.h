@@ -1,4 +1,4 @@
-// Declares the commands that read measurements, and what they share in addition to study/ask/request.h.
+// Declares the commands that read measurements, and what they share in addition to study/ask/command.h.
 #pragma once
 
 #include <filesystem>

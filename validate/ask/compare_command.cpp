@@ -51,11 +51,10 @@ Side read_folder(const std::string& folder, std::string_view option) {
   if (stream) sim::note_read(file);
   Json answer = stream ? Json::parse(stream, nullptr, false) : Json();
   if (!answer.is_object()) {
-    throw sim::ConfigError(
-        {{std::string(option), "",
-          file.string() + (stream ? " is no answer of c3sim: " : " cannot be read: ") +
-              "a folder that --out wrote is accepted, or a platform beside --ask COMMAND; c3sim platform A --against B "
-              "compares the parameters of two"}});
+    throw sim::ConfigError({{std::string(option), "",
+                             file.string() + (stream ? " is no answer of c3sim: " : " cannot be read: ") +
+                                 "a folder that --out wrote is accepted, or a platform beside --ask COMMAND; c3sim "
+                                 "platform A --against B compares the parameters of two"}});
   }
   const std::vector<std::string> command = words_of_line(answer.value("command", ""));
   return {folder, std::move(answer), command.size() > 1 ? command[1] : ""};
@@ -101,23 +100,16 @@ study::Given given_in(const study::Command& command, std::span<const std::string
   return given;
 }
 
-Side ask_of(const study::Command& command, study::Given given, const std::string& platform, study::Request& request) {
-  given["platform"] = {platform};
-  study::Request asked(std::move(given), request.origin(), {.progress = request.progress()});
-  const study::Results results = command.answer(asked);
-  return {platform, Json::parse(study::json_text(study::to_json(results))), command.name};
-}
-
 std::vector<Side> both_sides(study::Request& request) {
   const std::vector<std::string> names{request.text("first"), request.text("second")};
   std::vector<Side> sides;
   if (!request.says("ask")) {
     for (const std::string& name : names) sides.push_back(read_folder(name, sides.empty() ? "FIRST" : "SECOND"));
     if (sides[0].command != sides[1].command) {
-      throw sim::ConfigError({{"SECOND", "",
-                               fmt::format("c3sim {} answered there, and c3sim {} in {}: answers of the same command "
-                                           "are accepted",
-                                           sides[1].command, sides[0].command, names[0])}});
+      throw sim::ConfigError(
+          {{"SECOND", "",
+            fmt::format("c3sim {} answered there, and c3sim {} in {}: answers of the same command are accepted",
+                        sides[1].command, sides[0].command, names[0])}});
     }
     return sides;
   }
@@ -129,7 +121,7 @@ std::vector<Side> both_sides(study::Request& request) {
     const bool asks_a_machine = std::ranges::count(command.options, "platform", &study::Option::name) > 0;
     if (asks_a_machine) known.push_back(command.name);
     if (!asks_a_machine || command.name != name) continue;
-    const study::Given given = given_in(command, std::span(words).subspan(1), arguments);
+    study::Given given = given_in(command, std::span(words).subspan(1), arguments);
     if (!command.missing(given).empty()) {
       arguments.fault("--ask", fmt::format("{0} needs more than that: c3sim {0} --help shows what", name));
     }
@@ -137,7 +129,11 @@ std::vector<Side> both_sides(study::Request& request) {
       if (given.contains(shared)) arguments.fault("--ask", fmt::format("--{} is no part of the question", shared));
     }
     arguments.check();
-    for (const std::string& platform : names) sides.push_back(ask_of(command, given, platform, request));
+    for (const std::string& platform : names) {
+      given["platform"] = {platform};
+      study::Request asked(given, request.origin(), {.progress = request.progress()});
+      sides.push_back({platform, Json::parse(study::json_text(study::to_json(command.answer(asked)))), command.name});
+    }
     return sides;
   }
   throw sim::ConfigError(
@@ -244,9 +240,9 @@ study::Results answer_compare(study::Request& request) {
   std::vector<study::Bar> bars;
   study::NamedTable table{"comparison", results.title, differences(sides, bars)};
   if (table.table.rows().empty()) {
-    throw sim::ConfigError({{"SECOND", "",
-                             "the two have no number in common: answers of the same command to the same question are "
-                             "accepted"}});
+    throw sim::ConfigError(
+        {{"SECOND", "",
+          "the two have no number in common: answers of the same command to the same question are accepted"}});
   }
   bars.resize(std::min(bars.size(), most_bars));
   table.charts.emplace_back(study::BarChart{.id = "comparison",

@@ -157,19 +157,6 @@ Machines machines_of(study::Request& request, study::Arguments& arguments, const
   return machines;
 }
 
-// Warns once about each kind of collective that the library gives fewer channels than requested.
-void warn_of_channels(std::vector<std::string>& warnings, const calibrate::Profile& profile,
-                      const calibrate::ByWhat& by_what, const Machines& machines) {
-  for (const calibrate::KnownWork& one : profile.known) {
-    const auto* const known = one.trial ? std::get_if<study::CollectiveTrial>(&*one.trial) : nullptr;
-    if (known == nullptr) continue;
-    models::CollectiveSpec collective = known->spec;
-    collective.backend = by_what.backend;
-    collective.channels = by_what.channels;
-    study::warn_of_channels(warnings, std::vector<study::Work>{collective}, machines.platform.spec);
-  }
-}
-
 study::Results answer_replay(study::Request& request) {
   study::Arguments arguments;
   const std::vector<std::filesystem::path> files = request.files("file");
@@ -202,9 +189,15 @@ study::Results answer_replay(study::Request& request) {
   study::add_intervals(results.tables.front().table, intervals, {{"predicted", "predicted"}});
   for (const sim::Fault& fault : twice) results.warnings.push_back(sim::in_words(fault));
   std::ranges::copy(machines.warnings, std::back_inserter(results.warnings));
-  if (asked.by_what.channels) {
-    for (const calibrate::Profile& profile : profiles)
-      warn_of_channels(results.warnings, profile, asked.by_what, machines);
+  for (const calibrate::Profile& profile : profiles) {
+    for (const calibrate::KnownWork& one : profile.known) {
+      const auto* const known = one.trial ? std::get_if<study::CollectiveTrial>(&*one.trial) : nullptr;
+      if (known == nullptr || !asked.by_what.channels) continue;
+      models::CollectiveSpec collective = known->spec;
+      collective.backend = asked.by_what.backend;
+      collective.channels = asked.by_what.channels;
+      study::warn_of_channels(results.warnings, collective, machines.platform.spec);
+    }
   }
   results.platform = machines.platform.spec.name;
   return request.finish(machines.platform, std::move(results));
@@ -219,8 +212,7 @@ study::Command replay_command() {
           std::vector<Option>{
               {"file", "TRACE...",
                "Traces of PyTorch's profiler (.json or .json.gz), of one rank or of several ranks of the same run; or "
-               "the traces "
-               "(.csv) that rocprofv3 wrote of one run",
+               "the traces (.csv) that rocprofv3 wrote of one run",
                Said::all_in_place, true},
               {"collectives", study::names_of<models::Backend>(),
                "What carries out the collectives of the trace (unless given rccl: the library's kernels)"},

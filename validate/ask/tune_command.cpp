@@ -112,70 +112,54 @@ std::unique_ptr<study::Testbed> machine_of(const study::Platform& platform,
 
 // Measured holds what measurements say of what is tuned. Repetitions of a time alone count as their median. Times alone
 // that a table of pairs tells count where no row is of that work.
-class Measured {
- public:
+struct Measured {
   std::vector<tune::MeasuredChoice> pairs;
+  Stretches stretches;
   std::size_t used = 0, of = 0;
+};
 
-  // Adds what a measurement says, whose machine is `testbed`.
-  void add(const calibrate::Measurement& one, study::Testbed& testbed, models::Protocol protocol) {
+Measured measured_of(const calibrate::MeasurementFiles& files, const study::Platform& platform) {
+  Measured measured;
+  std::map<study::Work, std::map<double, std::vector<double>>> of_rows, of_pairs;  // measured over predicted times
+  std::map<std::vector<std::string>, std::unique_ptr<study::Testbed>> machines;    // by assignments
+  const auto add = [&](const calibrate::Measurement& one, study::Testbed& testbed) {
     const auto timed = std::ranges::find_if(one.seen, [](const calibrate::Seen& seen) {
       return seen.figure == study::Figure::time || seen.figure == study::Figure::kernel_time;
     });
     if (timed == one.seen.end() || !study::why_impossible(testbed, one.trial).empty()) return;
     if (const auto* const pair = std::get_if<study::C3Trial>(&one.trial)) {
       // Their times stand beside predictions as they are, so they have to be of the same protocol.
-      if (testbed.platform().host.protocol != protocol) return;
+      if (testbed.platform().host.protocol != platform.spec.host.protocol) return;
       const auto choice = measured_pair(*pair, sim::to_time(sim::Seconds(timed->value)), testbed.platform());
-      if (choice) pairs.push_back(*choice);
-      add_alone_of(*pair, one.alone, testbed);
-      used += choice ? 1 : 0;
+      if (choice) measured.pairs.push_back(*choice);
+      measured.used += choice ? 1 : 0;
+      // Alternatives that nobody measured are stretched by the times alone of a pair, too, so that measured ones do not
+      // lose against predictions of a faster machine.
+      const auto add_alone = [&](const std::optional<double>& seconds, const study::Work& work) {
+        if (!seconds) return;
+        of_pairs[without_size(work)][size_of(work)].push_back(*seconds / sim::to_seconds(testbed.alone(work)).value());
+      };
+      add_alone(one.alone.gemm, pair->scenario.gemm);
+      add_alone(one.alone.collective, study::collective_of(pair->scenario, pair->strategy, testbed.platform()));
     } else if (const std::optional<study::Work> work = isolated_work(one.trial, testbed.platform())) {
       const study::Figures predicted = study::observe(testbed, one.trial, {timed->figure});
       const auto same = predicted.find(timed->figure);
       if (same == predicted.end()) return;
-      of_rows_[without_size(*work)][size_of(*work)].push_back(timed->value / same->second);
-      ++used;
+      of_rows[without_size(*work)][size_of(*work)].push_back(timed->value / same->second);
+      ++measured.used;
     }
-  }
-
-  Stretches stretches() const {
-    Stretches all;
-    for (const Ratios* const ratios : {&of_rows_, &of_pairs_}) {
-      for (const auto& [work, by_size] : *ratios) {
-        for (const auto& [size, ratio] : by_size) all[work].try_emplace(size, study::median(ratio));
-      }
-    }
-    return all;
-  }
-
- private:
-  using Ratios = std::map<study::Work, std::map<double, std::vector<double>>>;  // measured over predicted times
-
-  // Adds the times alone of the operations of a pair, so that alternatives that nobody measured are stretched, too, and
-  // measured ones do not lose against predictions of a faster machine.
-  void add_alone_of(const study::C3Trial& pair, const calibrate::Alone& alone, study::Testbed& testbed) {
-    const auto add = [&](const std::optional<double>& seconds, const study::Work& work) {
-      if (!seconds) return;
-      of_pairs_[without_size(work)][size_of(work)].push_back(*seconds / sim::to_seconds(testbed.alone(work)).value());
-    };
-    add(alone.gemm, pair.scenario.gemm);
-    add(alone.collective, study::collective_of(pair.scenario, pair.strategy, testbed.platform()));
-  }
-
-  Ratios of_rows_;
-  Ratios of_pairs_;
-};
-
-Measured measured_of(const calibrate::MeasurementFiles& files, const study::Platform& platform) {
-  Measured measured;
-  std::map<std::vector<std::string>, std::unique_ptr<study::Testbed>> machines;  // by assignments
+  };
   for (const calibrate::Reading& reading : files.readings) {
     for (const calibrate::Measurement& one : reading.measurements) {
       ++measured.of;
       const auto [machine, is_new] = machines.try_emplace(one.assignments);
       if (is_new) machine->second = machine_of(platform, one.assignments);
-      if (machine->second) measured.add(one, *machine->second, platform.spec.host.protocol);
+      if (machine->second) add(one, *machine->second);
+    }
+  }
+  for (const auto* const ratios : {&of_rows, &of_pairs}) {
+    for (const auto& [work, by_size] : *ratios) {
+      for (const auto& [size, ratio] : by_size) measured.stretches[work].try_emplace(size, study::median(ratio));
     }
   }
   return measured;
@@ -233,7 +217,7 @@ study::Results answer_on(study::Request& request, tune::TuningQuestion question,
     question.measured = std::move(measured.pairs);
   }
   study::Testbed testbed(platform.spec,
-                         [stretches = measured.stretches()](const study::Work& work, const study::Company&) {
+                         [stretches = measured.stretches](const study::Work& work, const study::Company&) {
                            return factor_of(stretches, work);
                          });
   study::Results results = tune::tuning_results(tune::tune(testbed, question, request.progress(), jobs), platform.spec);
@@ -304,8 +288,8 @@ study::Results answer_tune(study::Request& request) {
   }
   if (by_file && by_options) {
     arguments.fault("FILE",
-                    "the file says what to tune: --gemm, --collective, --bytes, --schedules and --error are "
-                    "for a question without one");
+                    "the file says what to tune: --gemm, --collective, --bytes, --schedules and --error are for a "
+                    "question without one");
   } else if (!by_file && !by_options && !of_step) {
     arguments.fault("FILE", "there is nothing to tune: a file, or --gemm and --collective, are needed");
   }

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <nlohmann/json.hpp>
 #include <tuple>
 
@@ -45,10 +44,10 @@ class Comparison {
     check_combinations(arguments);
     check_outputs(arguments);
     const Library library = library_of(request_, arguments);
-    if (list_) return listed(library);
-    if (!plan_.empty()) return predicted(library);
+    if (request_.says("list")) return listed(library);
+    if (request_.says("predict")) return predicted(library);
 
-    const std::filesystem::path file_before = update_goldens_ ? library.suites.parent_path() / goldens : against_;
+    const std::filesystem::path file_before = updates_ ? library.suites.parent_path() / goldens : against_;
     const Predictions before = predictions_before(file_before);
     Validation validation = compare(library, arguments, before);
     study::Results results = report(validation);
@@ -57,7 +56,9 @@ class Comparison {
     add_warnings(validation, results);
     results.notes.push_back(verdict(validation));
     if (!report_folder_.empty()) {
-      save(validation, results);
+      results.files = {{"accuracy.md", accuracy_page(validation)}, {"deviations.md", deviations_page(validation)}};
+      add_charts(validation, results);
+      study::save(results, request_.origin(), report_folder_);
       results.notes.push_back("Page: " + (report_folder_ / "page.html").string());
     }
     if (validation.outside() > 0 || (moved && !against_.empty())) request_.fail_check();
@@ -68,11 +69,12 @@ class Comparison {
   Options read_options(study::Arguments& arguments) const {
     Options options;
     options.jobs = request_.jobs(arguments);
-    if (!tolerance_.empty()) options.tolerance = arguments.number("--tolerance", tolerance_, 0.0, 1000.0) / 100.0;
+    if (request_.says("tolerance"))
+      options.tolerance = arguments.number("--tolerance", request_.text("tolerance"), 0.0, 1000.0) / 100.0;
     options.uncertainty = request_.sampling(arguments);
-    options.mechanisms = mechanisms_;
-    options.unprobed = unprobed_;
-    options.only = case_;
+    options.mechanisms = request_.says("mechanisms");
+    options.unprobed = request_.says("unprobed");
+    options.only = request_.text("case");
     options.platform = request_.platform_name();
     options.changes = request_.assignments();
     options.progress = request_.progress();
@@ -81,38 +83,33 @@ class Comparison {
 
   // Refuses options that would be ignored.
   void check_combinations(study::Arguments& arguments) const {
-    const bool predicts = !plan_.empty();
-    const bool scores = !predictions_.empty();
+    const bool predicts = request_.says("predict");
+    const bool lists = request_.says("list");
+    const bool scores = request_.says("score");
     const bool other_machine =
         request_.platform_name().has_value() || !request_.assignments().empty() || request_.says("without");
-    const std::array<std::pair<bool, const char*>, 9> comparing{{{!names_.empty(), "SUITE|FILE"},
-                                                                 {scores, "--score"},
-                                                                 {!against_.empty(), "--against"},
-                                                                 {!report_folder_.empty(), "--report"},
-                                                                 {!case_.empty(), "--case"},
-                                                                 {options_.uncertainty.has_value(), "--uncertainty"},
-                                                                 {mechanisms_, "--mechanisms"},
-                                                                 {unprobed_, "--unprobed"},
-                                                                 {update_goldens_, "--update-goldens"}}};
-    for (const auto& [given, name] : comparing) {
-      if (given && predicts) arguments.fault(name, "compares: --predict writes down what is not measured yet");
-      if (given && list_) arguments.fault(name, "compares: --list goes alone");
+    for (const char* const option :
+         {"names", "score", "against", "report", "case", "uncertainty", "mechanisms", "unprobed", "update_goldens"}) {
+      if (!request_.says(option)) continue;
+      const std::string name = option == std::string_view("names") ? "SUITE|FILE" : study::typed_name(option);
+      if (predicts) arguments.fault(name, "compares: --predict writes down what is not measured yet");
+      if (lists) arguments.fault(name, "compares: --list goes alone");
     }
-    const bool as_shipped = names_.empty() && case_.empty() && !other_machine && against_.empty() && !scores;
+    const bool as_shipped = is_of_all() && !other_machine && against_.empty() && !scores;
     std::error_code absent;
     const bool report_is_file =
         std::filesystem::exists(report_folder_, absent) && !std::filesystem::is_directory(report_folder_, absent);
     constexpr auto anew = "predicts anew: --score holds the predictions of a file against measurements";
     const std::vector<std::tuple<bool, const char*, std::string>> refused{
-        {predicts && list_, "--predict", "--list goes alone"},
-        {!out_.empty() && list_, "--out", "--list goes alone"},
+        {predicts && lists, "--predict", "--list goes alone"},
+        {!out_.empty() && lists, "--out", "--list goes alone"},
         {predicts && out_.empty(), "--predict", "asks for --out FILE, where the predictions go"},
         {scores && other_machine, "--score",
          "the file says of which platform it is: no --platform, no --set, no --without"},
-        {scores && mechanisms_, "--mechanisms", anew},
-        {scores && unprobed_, "--unprobed", anew},
+        {scores && options_.mechanisms, "--mechanisms", anew},
+        {scores && options_.unprobed, "--unprobed", anew},
         {scores && options_.uncertainty, "--uncertainty", anew},
-        {update_goldens_ && !as_shipped, "--update-goldens",
+        {updates_ && !as_shipped, "--update-goldens",
          "is of all suites as they are shipped: no SUITE|FILE, --case, --platform, --set, --without, --against or "
          "--score is accepted beside it"},
         {report_is_file, "--report",
@@ -137,7 +134,7 @@ class Comparison {
   // Checks that no file is both read and written. Names of suites are not paths of existing files.
   void check_outputs(study::Arguments& arguments) {
     for (const std::string& name : names_) request_.reads(name);
-    for (const std::filesystem::path& file : {plan_, predictions_, against_}) request_.reads(file);
+    for (const char* const option : {"predict", "score", "against"}) request_.reads(request_.text(option));
     if (const auto platform = request_.platform_name(); platform) request_.reads(*platform);
     if (is_predictions(out_)) {
       request_.check_not_read(arguments, "--out", out_);
@@ -188,16 +185,16 @@ class Comparison {
     const auto [suites, files] = suites_and_files(library, names_);
     if (!suites.empty() && !files.empty())
       arguments.fault("SUITE|FILE", "suites or files are accepted, not both at once");
-    if (!predictions_.empty() && files.empty()) arguments.fault("--score", "asks for the files that were measured");
-    if (!against_.empty() && before.is_summary && (!files.empty() || !case_.empty())) {
+    if (request_.says("score") && files.empty()) arguments.fault("--score", "asks for the files that were measured");
+    if (!against_.empty() && before.is_summary && (!files.empty() || !options_.only.empty())) {
       arguments.fault("--against",
-                      "has statistics of whole suites, which files of measurements and parts of suites do "
-                      "not move: --out of the other version writes every prediction");
+                      "has statistics of whole suites, which files of measurements and parts of suites do not move: "
+                      "--out of the other version writes every prediction");
     }
     arguments.check();
     if (files.empty()) return validate_suites(library, suites, options_);
-    if (predictions_.empty()) return validate_files(library, files, options_);
-    const Predictions predictions = read_predictions(predictions_);
+    if (!request_.says("score")) return validate_files(library, files, options_);
+    const Predictions predictions = read_predictions(request_.text("score"));
     if (!predictions.platform.empty()) options_.platform = predictions.platform;
     options_.changes = predictions.changes;
     Validation validation = read_files(library, files, options_);
@@ -206,7 +203,7 @@ class Comparison {
   }
 
   study::Results predicted(const Library& library) {
-    const Validation plan = predict_file(library, plan_, options_);
+    const Validation plan = predict_file(library, request_.text("predict"), options_);
     const std::string text = written(plan.cases.front().machine.platform, plan) + "\n";
     for (const std::string& remark : plan.remarks) request_.warn(remark);
     for (const LeftOut& left : plan.left_out) {
@@ -233,7 +230,7 @@ class Comparison {
   // Reads the predictions of --against or, if there are any, the goldens that are being replaced.
   Predictions predictions_before(const std::filesystem::path& file) const {
     std::error_code absent;
-    if (file.empty() || (update_goldens_ && !std::filesystem::exists(file, absent))) return {.is_summary = true};
+    if (file.empty() || (updates_ && !std::filesystem::exists(file, absent))) return {.is_summary = true};
     return read_predictions(file);
   }
 
@@ -241,11 +238,10 @@ class Comparison {
   bool add_moves(const std::filesystem::path& file, const Predictions& before, const Validation& validation,
                  study::Results& results) {
     if (file.empty()) return false;
-    const bool is_all = names_.empty() && case_.empty();
-    const std::vector<Move> moves = moves_between(before, validation, is_all ? Compared::all : Compared::some);
+    const std::vector<Move> moves = moves_between(before, validation, is_of_all() ? Compared::all : Compared::some);
     results.tables.push_back(
         {"moves", fmt::format("Moved by more than 0.1 % against {}", file.string()), move_table(moves)});
-    if (update_goldens_) {
+    if (updates_) {
       sim::write_file(file, to_text({}, summary_of(validation)));
       results.notes.push_back(fmt::format("{} values moved. Name the goldens by {} in a line of CHANGELOG.md.",
                                           moves.size(), short_digest(file)));
@@ -253,25 +249,15 @@ class Comparison {
     return !moves.empty();
   }
 
-  void save(const Validation& validation, study::Results& results) {
-    results.files = {{"accuracy.md", accuracy_page(validation)}, {"deviations.md", deviations_page(validation)}};
-    add_charts(validation, results);
-    study::save(results, request_.origin(), report_folder_);
-  }
+  // Returns whether all suites are compared, and all cases of each.
+  bool is_of_all() const { return names_.empty() && options_.only.empty(); }
 
   study::Request& request_;
   const std::vector<std::string>& names_ = request_.texts("names");
   const std::filesystem::path report_folder_ = request_.text("report");
-  const std::string& tolerance_ = request_.text("tolerance");
-  const std::string& case_ = request_.text("case");
-  const std::filesystem::path plan_ = request_.text("predict");
   const std::filesystem::path out_ = request_.text("out");
-  const std::filesystem::path predictions_ = request_.text("score");
   const std::filesystem::path against_ = request_.text("against");
-  const bool list_ = request_.says("list");
-  const bool mechanisms_ = request_.says("mechanisms");
-  const bool unprobed_ = request_.says("unprobed");
-  const bool update_goldens_ = request_.says("update_goldens");
+  const bool updates_ = request_.says("update_goldens");
   Options options_;
 };
 

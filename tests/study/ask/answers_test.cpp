@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "study/c3/c3_results.h"
-#include "study/explain/run_trace.h"
+#include "study/explain/explanation.h"
 #include "tests/study/run_answers.h"
 #include "tests/study/test_platform.h"
 #include "tests/testing.h"

@@ -2,7 +2,7 @@
 #include <fstream>
 
 #include "sim/config/config_error.h"
-#include "study/ask/request.h"
+#include "study/ask/command.h"
 #include "tests/testing.h"
 
 namespace c3sim::study {

@@ -6,7 +6,7 @@
 #include "sim/config/config.h"
 #include "sim/config/config_error.h"
 #include "study/ask/command.h"
-#include "study/experiment/experiment_reader.h"
+#include "study/experiment/experiment.h"
 #include "tests/study/experiment/quantities.h"
 #include "tests/study/step/step_questions.h"
 #include "tests/testing.h"

@@ -1,4 +1,3 @@
-#include "study/ask/uncertainty.h"
 
 #include <fmt/format.h>
 

@@ -7,7 +7,6 @@
 
 #include "models/kernels/gemm.h"
 #include "study/ask/questions.h"
-#include "study/experiment/experiment_reader.h"
 #include "tests/folder.h"
 #include "tests/study/experiment/quantities.h"
 #include "tests/study/test_platform.h"

@@ -1,4 +1,6 @@
 // These tests explain the time of runs: critical paths, bottlenecks, slowdowns by mechanism, traces.
+#include "study/explain/explanation.h"
+
 #include <array>
 #include <cmath>
 #include <map>
@@ -6,8 +8,6 @@
 #include <numeric>
 #include <sstream>
 
-#include "study/explain/run_trace.h"
-#include "study/explain/slowdown.h"
 #include "tests/study/run_answers.h"
 #include "tests/study/test_platform.h"
 #include "tests/testing.h"
@@ -329,13 +329,14 @@ TEST(SlowdownTables, AreInPercentOfTheTimeAlone) {
   Slowdown slowdown{"c3_sp", "gemm", 100_us, 125_us, std::vector<sim::Time>(models::all_mechanisms.size())};
   slowdown.parts[static_cast<std::size_t>(Mechanism::l2)] = 20_us;
   slowdown.parts[static_cast<std::size_t>(Mechanism::clock)] = -5_us;
-  const std::vector<Cell> row = slowdown_table(std::array{slowdown}).rows().at(0);
+  const NamedTable named = slowdown_table(std::array{slowdown}, "a pair");
+  const std::vector<Cell> row = named.table.rows().at(0);
   // The columns are run, operation, alone, together, slowdown, the mechanisms, rest.
   EXPECT_NEAR(std::get<double>(row[4]), 25.0, 1e-9);
   EXPECT_NEAR(std::get<double>(row[5 + static_cast<std::size_t>(Mechanism::l2)]), 20.0, 1e-9);
   EXPECT_NEAR(std::get<double>(row[5 + static_cast<std::size_t>(Mechanism::clock)]), -5.0, 1e-9);
   EXPECT_NEAR(std::get<double>(row.back()), 10.0, 1e-9);
-  const BarChart chart = slowdown_chart(std::array{slowdown}, "a pair");
+  const auto& chart = std::get<BarChart>(named.charts.at(0));
   EXPECT_EQ(chart.series.size(), chart.bars.at(0).values.size());
   EXPECT_EQ(chart.series.at(static_cast<std::size_t>(Mechanism::l2)), "l2");
   EXPECT_EQ(chart.bars.at(0).label, "c3_sp gemm");

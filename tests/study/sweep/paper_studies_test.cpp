@@ -6,7 +6,7 @@
 #include <string>
 
 #include "sim/config/config.h"
-#include "study/experiment/experiment_reader.h"
+#include "study/experiment/experiment.h"
 #include "study/sweep/sweep_study.h"
 #include "tests/study/test_platform.h"
 #include "tests/testing.h"

@@ -60,9 +60,7 @@ TEST(Ensemble, IsCertainWhereTheFileTellsOfNoError) {
   const Ensemble ensemble(fitted(""), {});
   EXPECT_TRUE(ensemble.is_certain());
   EXPECT_EQ(ensemble.size(), 0U);
-  const Posterior posterior(fitted(""));
-  EXPECT_TRUE(posterior.empty());
-  EXPECT_EQ(posterior.draws(20, 1), std::vector<std::vector<std::string>>(20));
+  EXPECT_EQ(posterior_draws(fitted(""), 20, 1), std::vector<std::vector<std::string>>(20));
   EXPECT_THAT(ensemble.warnings(),
               ElementsAre("fitted tells of no errors of its parameters: there is no interval; c3sim calibrate writes a "
                           "platform that does"));
@@ -206,11 +204,10 @@ TEST(Interval, IsNoNarrowerThanAnErrorThatIsKnown) {
 
 // Returns draws of a link's rate, ascending and in GB/s, for a platform file that describes the rate as `told`.
 std::vector<double> rates(const std::string& told, std::size_t draws = 200) {
-  const Posterior posterior(fitted("fabric:\n  link_rate: {" + told + "}\n"));
-  EXPECT_FALSE(posterior.empty());
+  const Platform platform = fitted("fabric:\n  link_rate: {" + told + "}\n");
   const std::string beginning = "fabric.link_rate=";
   std::vector<double> rates;
-  for (const std::vector<std::string>& draw : posterior.draws(draws, 1)) {
+  for (const std::vector<std::string>& draw : posterior_draws(platform, draws, 1)) {
     EXPECT_THAT(draw, ElementsAre(StartsWith(beginning)));
     rates.push_back(1e-9 * std::stod(draw.front().substr(beginning.size())));
   }
@@ -265,7 +262,7 @@ TEST(Posterior, AssignsWhatTheConfigurationTakes) {
       "measured}\n"
       "  reads_in_flight: {value: 176 KiB, error: 2 KiB}\n  reverse_share: {value: 0.0435, error: 0.001}\n"
       "gpu: {memory: {queueing_factor: {value: 0.1, error: 0.001}}}\n");
-  const auto draws = Posterior(platform).draws(50, 1);
+  const auto draws = posterior_draws(platform, 50, 1);
   EXPECT_THAT(draws[0], SizeIs(5));
   for (const std::vector<std::string>& draw : draws) {
     const models::PlatformSpec spec = reassign(platform, draw);
@@ -285,10 +282,8 @@ TEST(Posterior, DrawsAlternativesOfWhatIsAssumedAlike) {
   };
   assume("gpu.dispatch.policy", {"rotation"});
   assume("gpu.dispatch.quantum", {"0 ms", "10 ms"});
-  const Posterior posterior(platform);
-  EXPECT_FALSE(posterior.empty());
   std::map<std::string, int> drawn;
-  for (const auto& draw : posterior.draws(30, 1)) {
+  for (const auto& draw : posterior_draws(platform, 30, 1)) {
     for (const std::string& assignment : draw) ++drawn[assignment];
   }
   EXPECT_THAT(drawn,
@@ -299,7 +294,7 @@ TEST(Posterior, DrawsAlternativesOfWhatIsAssumedAlike) {
 
 // A value that --set assigns is certain.
 TEST(Posterior, LeavesOutWhatWasAssignedAndItsAlternatives) {
-  const auto draws = Posterior(fitted(launch_and_notice + correlated("0.5"), {"host.kernel_launch=5 us"})).draws(20, 1);
+  const auto draws = posterior_draws(fitted(launch_and_notice + correlated("0.5"), {"host.kernel_launch=5 us"}), 20, 1);
   for (const auto& draw : draws) EXPECT_THAT(draw, ElementsAre(StartsWith("host.kernel_notice=")));
   const auto has_alternatives = [](const Platform& platform) {
     const auto found = std::ranges::find(platform.parameters, "gpu.dispatch.policy", &sim::Parameter::path);
@@ -418,15 +413,11 @@ TEST(Fidelity, IsCalibratedWithinTheSizesThatWereMeasured) {
   models::PlatformSpec unmeasured = platform;
   unmeasured.fitted_to.clear();
   const models::PlatformSpec other = mi300x({"gpu.sdma.transfer_setup=0.2us"}).spec;
-  const auto fidelity = [](const Work& work, const models::PlatformSpec& on) {
-    if (const auto* const spec = std::get_if<models::CollectiveSpec>(&work)) return fidelity_of(*spec, on);
-    return fidelity_of(std::get<models::SdmaCopySpec>(work), on);
-  };
   for (const auto& [work, expected] : rows) {
     SCOPED_TRACE(to_string(work));
-    EXPECT_EQ(fidelity(work, platform), expected);
-    EXPECT_EQ(fidelity(work, other), Fidelity::extrapolated) << "a machine with other parameters";
-    EXPECT_EQ(fidelity(work, unmeasured), Fidelity::assumed) << "nothing was measured";
+    EXPECT_EQ(fidelity_of(work, platform), expected);
+    EXPECT_EQ(fidelity_of(work, other), Fidelity::extrapolated) << "a machine with other parameters";
+    EXPECT_EQ(fidelity_of(work, unmeasured), Fidelity::assumed) << "nothing was measured";
   }
 }
 
@@ -435,16 +426,16 @@ TEST(Fidelity, IsCalibratedWithinTheSizesThatWereMeasured) {
 TEST(Fidelity, OfAGemmIsThatOfItsMatrices) {
   const models::PlatformSpec platform = mi300x().spec;
   const models::GemmShape square{8192, 8192, 8192};
-  EXPECT_EQ(fidelity_of(square, 304, platform), Fidelity::calibrated);
-  EXPECT_EQ(fidelity_of(square, 240, platform), Fidelity::extrapolated);
+  EXPECT_EQ(fidelity_of(square, platform, 304), Fidelity::calibrated);
+  EXPECT_EQ(fidelity_of(square, platform, 240), Fidelity::extrapolated);
   for (const models::GemmShape& shape :
        {models::GemmShape{1, 8192, 8192}, models::GemmShape{8192, 8192, 8192, models::Dtype::fp16},
         models::GemmShape{8192, 8192, 8192, models::Dtype::fp8}, models::GemmShape{8192, 57344, 8192}}) {
-    EXPECT_EQ(fidelity_of(shape, 304, platform), Fidelity::extrapolated) << to_string(shape);
+    EXPECT_EQ(fidelity_of(shape, platform, 304), Fidelity::extrapolated) << to_string(shape);
   }
   models::PlatformSpec unmeasured = platform;
   unmeasured.fitted_to.clear();
-  EXPECT_EQ(fidelity_of(square, 304, unmeasured), Fidelity::assumed);
+  EXPECT_EQ(fidelity_of(square, unmeasured, 304), Fidelity::assumed);
 }
 
 // Copies have two rows. The sizes reach twice the largest of one row, half the smallest of the other, and beyond both.
