@@ -429,15 +429,15 @@ void attempt_one(study::Testbed& testbed, const Alternatives& alternatives, cons
 
 void Decisions::attempt(study::Testbed& testbed, const std::vector<MeasuredChoice>& measured, double beyond,
                         const study::Progress& progress, int jobs) {
-  study::TestbedPool(testbed).for_each(
-      all.size(),
+  study::for_each_on_testbeds(
+      testbed, all.size(),
       [&](study::Testbed& own, std::size_t index) { attempt_one(own, alternatives, measured, beyond, all[index]); },
       progress, jobs);
 }
 
 void Decisions::attempt(study::Testbed& testbed, const std::vector<std::size_t>& chosen, int jobs) {
-  study::TestbedPool(testbed).for_each(
-      all.size(),
+  study::for_each_on_testbeds(
+      testbed, all.size(),
       [&](study::Testbed& own, std::size_t index) {
         Attempted& attempt = all[index].attempts[chosen[index]];
         if (attempt.is_possible && !attempt.time) {

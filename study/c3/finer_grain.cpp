@@ -224,9 +224,8 @@ std::vector<FinerGrainResult> run_schedules(Testbed& testbed, const FinerGrainSt
     for (const DependentSchedule& schedule : study.schedules) results.push_back({gemm.name, gemm.shape, schedule});
   }
   const models::PlatformSpec alone = without_interference(testbed.platform());
-  TestbedPool testbeds(testbed);
-  testbeds.for_each(
-      results.size(),
+  for_each_on_testbeds(
+      testbed, results.size(),
       [&](Testbed& own, std::size_t index) {
         FinerGrainResult& result = results[index];
         const DependentSchedule& schedule = result.schedule;
