@@ -12,7 +12,6 @@
 #include "study/config_folders.h"
 #include "study/explain/run_trace.h"
 #include "study/explain/slowdown.h"
-#include "study/play/gemm_profiles.h"
 #include "study/report/page.h"
 #include "study/report/results_folder.h"
 
