@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <numeric>
 
 #include "models/collectives/algorithm.h"
 #include "sim/check.h"
+#include "sim/config/expression.h"
 #include "study/play/testbed.h"
 #include "study/program/scenario.h"
 #include "study/report/statistics.h"
@@ -19,26 +21,16 @@ namespace c3sim::tune {
 
 namespace {
 
-double count(std::int64_t value) { return static_cast<double>(value); }
-double product(const models::GemmShape& gemm) { return count(gemm.m) * count(gemm.n) * count(gemm.k); }
-
 constexpr std::array of_pairs{
-    SizeFeature{"bytes", "whole array of one GPU", "bytes", [](const Sizes& sizes) { return sizes.bytes.value(); }},
-    SizeFeature{"flops_per_byte", "operations of the GEMM per byte of the array", "2 * m * n * k / bytes",
-                [](const Sizes& sizes) { return 2.0 * product(sizes.gemm) / sizes.bytes.value(); }},
-    SizeFeature{"flops", "operations of the GEMM", "2 * m * n * k",
-                [](const Sizes& sizes) { return 2.0 * product(sizes.gemm); }},
+    SizeFeature{"bytes", "whole array of one GPU", "bytes"},
+    SizeFeature{"flops_per_byte", "operations of the GEMM per byte of the array", "2 * m * n * k / bytes"},
+    SizeFeature{"flops", "operations of the GEMM", "2 * m * n * k"},
     SizeFeature{"intensity", "operations of the GEMM per element that it reads or writes",
-                "2 * m * n * k / (m * k + k * n + m * n)",
-                [](const Sizes& sizes) {
-                  const auto [m, n, k] = std::array{count(sizes.gemm.m), count(sizes.gemm.n), count(sizes.gemm.k)};
-                  return 2.0 * product(sizes.gemm) / (m * k + k * n + m * n);
-                }},
-    SizeFeature{"elements", "elements of the result", "m * n",
-                [](const Sizes& sizes) { return count(sizes.gemm.m) * count(sizes.gemm.n); }},
-    SizeFeature{"m", "rows of the result", "m", [](const Sizes& sizes) { return count(sizes.gemm.m); }},
-    SizeFeature{"n", "columns of the result", "n", [](const Sizes& sizes) { return count(sizes.gemm.n); }},
-    SizeFeature{"k", "contraction", "k", [](const Sizes& sizes) { return count(sizes.gemm.k); }}};
+                "2 * m * n * k / (m * k + k * n + m * n)"},
+    SizeFeature{"elements", "elements of the result", "m * n"},
+    SizeFeature{"m", "rows of the result", "m"},
+    SizeFeature{"n", "columns of the result", "n"},
+    SizeFeature{"k", "contraction", "k"}};
 constexpr std::span of_collectives = std::span(of_pairs).first(1);
 constexpr std::span of_gemms = std::span(of_pairs).subspan(2);
 
@@ -83,73 +75,23 @@ study::C3Trial sized(study::C3Trial trial, const Sizes& sizes) {
   return trial;
 }
 
-models::CollectiveSpec collective_of(const study::C3Trial& trial, const Sizes& sizes,
-                                     const models::PlatformSpec& platform) {
-  return collective_of(sized(trial, sizes).scenario, trial.strategy, platform);
-}
-
-study::Schedule schedule_of(const study::C3Trial& trial, const Sizes& sizes, const models::PlatformSpec& platform) {
+// Returns the operations of an alternative.
+study::Schedule operations_of(const Alternatives& alternatives, std::size_t alternative, const Sizes& sizes,
+                              const models::PlatformSpec& platform) {
+  const auto& [name, trial, schedule] = alternatives.all[alternative];
+  if (alternatives.subject == Alternatives::Subject::schedule) return operations_of(schedule, sizes.gemm, platform);
+  models::CollectiveSpec spec = collective_of(sized(trial, sizes).scenario, trial.strategy, platform);
+  if (alternatives.subject == Alternatives::Subject::collective) {
+    spec.host_threads.reset();  // the platform's default: no GEMM's thread drives the engines here
+    return {study::operation_of(spec)};
+  }
   const study::CuPartition cus = study::reserve(platform, trial.scenario.reserved.value_or(0));
   study::Operation gemm = study::operation_of(sizes.gemm, cus.gemm, "compute");
   study::Operation collective =
-      study::operation_of(collective_of(trial, sizes, platform),
-                          on_copy_engines(trial.strategy) ? models::CuMask{} : cus.collective, "communication");
+      study::operation_of(spec, on_copy_engines(trial.strategy) ? models::CuMask{} : cus.collective, "communication");
   if (launches_collective_first(trial.strategy)) return {std::move(collective), std::move(gemm)};
   return {std::move(gemm), std::move(collective)};
 }
-
-Alternative pair_alternative(const study::C3Trial& trial) {
-  const bool is_serial = trial.strategy == study::Strategy::serial;
-  const auto is_possible = [=](const study::Testbed& testbed, const Sizes& sizes) {
-    return testbed.why_impossible(collective_of(trial, sizes, testbed.platform())).empty() &&
-           testbed.why_impossible(sizes.gemm).empty();
-  };
-  // The bound lets each operation run alone on its CUs: concurrent work can only slow it down.
-  const auto bound = [=](study::Testbed& testbed, const Sizes& sizes) {
-    const study::Schedule schedule = schedule_of(trial, sizes, testbed.platform());
-    const sim::Time one = testbed.alone_by_turns(schedule[0].work, schedule[0].mask);
-    const sim::Time other = testbed.alone_by_turns(schedule[1].work, schedule[1].mask);
-    return is_serial ? one + other : std::max(one, other);
-  };
-  const auto time = [=](study::Testbed& testbed, const Sizes& sizes) {
-    if (is_serial) return bound(testbed, sizes);
-    return testbed.run(schedule_of(trial, sizes, testbed.platform())).makespan();
-  };
-  const bool collective_first = launches_collective_first(trial.strategy);
-  const char* const kernels = is_serial ? "serial" : collective_first ? "collective_first" : "gemm_first";
-  return {name_of(trial, kernels), trial, is_possible, bound, time};
-}
-
-Alternative collective_alternative(const study::C3Trial& trial) {
-  const auto is_possible = [=](const study::Testbed& testbed, const Sizes& sizes) {
-    return testbed.why_impossible(collective_of(trial, sizes, testbed.platform())).empty();
-  };
-  const auto time = [=](study::Testbed& testbed, const Sizes& sizes) {
-    models::CollectiveSpec spec = collective_of(trial, sizes, testbed.platform());
-    spec.host_threads.reset();  // the platform's default: no GEMM's thread drives the engines here
-    return testbed.alone(spec);
-  };
-  return {name_of(trial, "kernels"), trial, is_possible, time, time};
-}
-
-Alternative schedule_alternative(const study::DependentSchedule& schedule) {
-  const auto is_possible = [=](const study::Testbed& testbed, const Sizes& sizes) {
-    return testbed.why_impossible(sizes.gemm).empty() &&
-           why_impossible(schedule, sizes.gemm, testbed.platform()).empty();
-  };
-  // Pieces may run by better kernels than the whole GEMM, so the bound is the peak rate.
-  const auto bound = [](study::Testbed& testbed, const Sizes& sizes) {
-    return sim::to_time(sizes.gemm.flops() / sim::FlopsPerSecond(testbed.platform().gpu.peak_flops()));
-  };
-  const auto time = [=](study::Testbed& testbed, const Sizes& sizes) {
-    return testbed.run(operations_of(schedule, sizes.gemm, testbed.platform())).makespan();
-  };
-  return {std::string(to_string(schedule)), {}, is_possible, bound, time};
-}
-
-constexpr double cost_of_the_impossible = 1.0;
-
-bool are_same(const Sizes& one, const Sizes& other) { return one.gemm == other.gemm && one.bytes == other.bytes; }
 
 using Cases = std::vector<const TreeCase*>;
 
@@ -197,28 +139,23 @@ Found best_split(const Cases& cases) {
   return best;
 }
 
-// Adds a tree with at most `depth` splits from its root to a leaf, and returns the place of its root.
-std::size_t grow(DecisionTree& tree, const Cases& cases, int depth) {
+// Fits a tree with at most `depth` splits from its root, which is reached under `conditions`, to a leaf.
+DecisionTree fit_tree(const Cases& cases, int depth, std::vector<DecisionTree::Condition> conditions = {}) {
   const std::vector<double> sums = sums_of(cases);
   const std::size_t own = cheapest(sums);
-  const std::size_t place = tree.nodes.size();
-  tree.nodes.push_back({own, cases.size()});
-  if (depth == 0) return place;
-  const Found split = best_split(cases);
-  if (!(sums[own] - split.cost > least_gain * static_cast<double>(cases.size()))) return place;
+  const Found split = depth > 0 ? best_split(cases) : Found();
+  const bool gains = sums[own] - split.cost > least_gain * static_cast<double>(cases.size());
+  if (!gains) return {{{std::move(conditions), own, cases.size()}}};
   const double threshold = round_between(split.low, split.high);
-  Cases below;
-  Cases above;
-  for (const TreeCase* const one : cases) (one->features[split.feature] <= threshold ? below : above).push_back(one);
-  const std::size_t first = grow(tree, below, depth - 1);
-  const std::size_t second = grow(tree, above, depth - 1);
-  tree.nodes[place].split = DecisionTree::Split{split.feature, threshold, first, second};
-  return place;
-}
-
-DecisionTree fit_tree(const Cases& cases, int depth) {
   DecisionTree tree;
-  grow(tree, cases, depth);
+  for (const bool above : {false, true}) {
+    Cases side;
+    std::ranges::copy_if(cases, std::back_inserter(side),
+                         [&](const TreeCase* one) { return (one->features[split.feature] > threshold) == above; });
+    conditions.push_back({split.feature, threshold, above});
+    std::ranges::move(fit_tree(side, depth - 1, conditions).leaves, std::back_inserter(tree.leaves));
+    conditions.pop_back();
+  }
   return tree;
 }
 
@@ -262,14 +199,15 @@ Alternatives collective_alternatives(models::CollectiveKind kind, const models::
                             fmt::format("{} alone", to_string(kind)), of_collectives, kind};
   study::C3Trial kernels{.scenario = {.name = {}, .gemm = {}, .collective = kind, .bytes = {}}};
   const study::Scenario usual = kernels.scenario;
-  alternatives.all.push_back(collective_alternative(kernels));
+  const auto add = [&](study::C3Trial trial) {
+    alternatives.all.push_back({name_of(trial, "kernels"), std::move(trial)});
+  };
+  add(kernels);
   for (const int count : channel_counts(kind, platform)) {
     kernels.scenario.channels = count;
-    alternatives.all.push_back(collective_alternative(kernels));
+    add(kernels);
   }
-  for (const study::Scenario& engines : scenarios_by_engines(usual)) {
-    alternatives.all.push_back(collective_alternative({engines, study::Strategy::conccl}));
-  }
+  for (const study::Scenario& engines : scenarios_by_engines(usual)) add({engines, study::Strategy::conccl});
   return alternatives;
 }
 
@@ -282,7 +220,11 @@ Alternatives pair_alternatives(models::CollectiveKind kind, const models::Platfo
                        std::optional<int> reserved = {}) {
     scenario.channels = channels;
     scenario.reserved = reserved;
-    alternatives.all.push_back(pair_alternative({std::move(scenario), strategy}));
+    const char* const kernels = strategy == study::Strategy::serial   ? "serial"
+                                : launches_collective_first(strategy) ? "collective_first"
+                                                                      : "gemm_first";
+    study::C3Trial trial{std::move(scenario), strategy};
+    alternatives.all.push_back({name_of(trial, kernels), std::move(trial)});
   };
   add(usual, study::Strategy::serial);
   for (const auto& [bare, reserving] : {std::pair(study::Strategy::c3_base, study::Strategy::c3_rp),
@@ -298,6 +240,46 @@ Alternatives pair_alternatives(models::CollectiveKind kind, const models::Platfo
       add(engines, study::Strategy::conccl_rp, {}, one_of_each);
   }
   return alternatives;
+}
+
+double SizeFeature::of(const Sizes& sizes) const {
+  const std::map<std::string_view, double> values{{"m", static_cast<double>(sizes.gemm.m)},
+                                                  {"n", static_cast<double>(sizes.gemm.n)},
+                                                  {"k", static_cast<double>(sizes.gemm.k)},
+                                                  {"bytes", sizes.bytes.value()}};
+  return sim::Expression(expression)
+      .amount([&values](std::string_view parameter) {
+        return sim::Amount{values.at(parameter), {}};
+      })
+      .value;
+}
+
+bool Alternatives::is_possible(const study::Testbed& testbed, const Sizes& sizes, std::size_t alternative) const {
+  if (subject == Subject::schedule) {
+    return testbed.why_impossible(sizes.gemm).empty() &&
+           why_impossible(all[alternative].schedule, sizes.gemm, testbed.platform()).empty();
+  }
+  return std::ranges::all_of(
+      operations_of(*this, alternative, sizes, testbed.platform()),
+      [&testbed](const study::Work& work) { return testbed.why_impossible(work).empty(); }, &study::Operation::work);
+}
+
+sim::Time Alternatives::bound(study::Testbed& testbed, const Sizes& sizes, std::size_t alternative) const {
+  if (subject == Subject::collective) return time(testbed, sizes, alternative);
+  // Pieces may run by better kernels than the whole GEMM, so the bound of schedules is the peak rate.
+  if (subject == Subject::schedule) {
+    return sim::to_time(sizes.gemm.flops() / sim::FlopsPerSecond(testbed.platform().gpu.peak_flops()));
+  }
+  // The bound lets each operation run alone on its CUs: concurrent work can only slow it down.
+  const study::Schedule pair = operations_of(*this, alternative, sizes, testbed.platform());
+  const sim::Time one = testbed.alone_by_turns(pair[0].work, pair[0].mask);
+  const sim::Time other = testbed.alone_by_turns(pair[1].work, pair[1].mask);
+  return all[alternative].trial.strategy == study::Strategy::serial ? one + other : std::max(one, other);
+}
+
+sim::Time Alternatives::time(study::Testbed& testbed, const Sizes& sizes, std::size_t alternative) const {
+  if (all[alternative].trial.strategy == study::Strategy::serial) return bound(testbed, sizes, alternative);
+  return testbed.run(operations_of(*this, alternative, sizes, testbed.platform())).makespan();
 }
 
 std::vector<double> Alternatives::features_of(const Sizes& sizes) const {
@@ -351,7 +333,7 @@ Alternatives schedule_alternatives(study::DependentSchedule::Collective collecti
                                     : "a GEMM whose columns are added up over the GPUs and scattered",
                             of_gemms};
   for (const study::DependentSchedule& schedule : study::all_dependent_schedules()) {
-    if (schedule.collective == collective) alternatives.all.push_back(schedule_alternative(schedule));
+    if (schedule.collective == collective) alternatives.all.push_back({std::string(to_string(schedule)), {}, schedule});
   }
   return alternatives;
 }
@@ -378,7 +360,7 @@ double Decision::regret(std::size_t alternative) const {
 }
 
 double Decision::cost(std::size_t alternative) const {
-  if (!attempts[alternative].is_possible) return cost_of_the_impossible;
+  if (!attempts[alternative].is_possible) return 1.0;
   const double lost = regret(alternative);
   return lost <= as_good ? 0.0 : lost;
 }
@@ -389,7 +371,7 @@ namespace {
 void take_measured(const Alternatives& alternatives, const std::vector<MeasuredChoice>& measured, Decision& decision) {
   std::map<std::size_t, std::vector<double>> seen;  // measured seconds, by alternative
   for (const MeasuredChoice& one : measured) {
-    if (one.kind != alternatives.key || !are_same(one.sizes, decision.sizes)) continue;
+    if (one.kind != alternatives.key || one.sizes != decision.sizes) continue;
     const auto named = std::ranges::find(alternatives.all, one.alternative, &Alternative::name);
     SIM_CHECK(named != alternatives.all.end());
     seen[static_cast<std::size_t>(named - alternatives.all.begin())].push_back(sim::to_seconds(one.time).value());
@@ -406,8 +388,8 @@ void attempt_one(study::Testbed& testbed, const Alternatives& alternatives, cons
   decision.attempts.resize(alternatives.all.size());
   for (std::size_t i = 0; i < decision.attempts.size(); ++i) {
     Attempted& attempt = decision.attempts[i];
-    attempt.is_possible = alternatives.all[i].is_possible(testbed, decision.sizes);
-    if (attempt.is_possible) attempt.bound = alternatives.all[i].bound(testbed, decision.sizes);
+    attempt.is_possible = alternatives.is_possible(testbed, decision.sizes, i);
+    if (attempt.is_possible) attempt.bound = alternatives.bound(testbed, decision.sizes, i);
   }
   take_measured(alternatives, measured, decision);
   std::vector<std::size_t> order(decision.attempts.size());
@@ -419,7 +401,7 @@ void attempt_one(study::Testbed& testbed, const Alternatives& alternatives, cons
     if (!attempt.is_possible) continue;
     if (!attempt.time) {
       if (best && sim::to_seconds(attempt.bound) > (1.0 + beyond) * sim::to_seconds(*best)) continue;
-      attempt.time = alternatives.all[i].time(testbed, decision.sizes);
+      attempt.time = alternatives.time(testbed, decision.sizes, i);
     }
     best = std::min(best.value_or(*attempt.time), *attempt.time);
   }
@@ -429,19 +411,19 @@ void attempt_one(study::Testbed& testbed, const Alternatives& alternatives, cons
 
 void Decisions::attempt(study::Testbed& testbed, const std::vector<MeasuredChoice>& measured, double beyond,
                         const study::Progress& progress, int jobs) {
-  study::TestbedPool(testbed).for_each(
-      all.size(),
+  study::for_each_on_testbeds(
+      testbed, all.size(),
       [&](study::Testbed& own, std::size_t index) { attempt_one(own, alternatives, measured, beyond, all[index]); },
       progress, jobs);
 }
 
 void Decisions::attempt(study::Testbed& testbed, const std::vector<std::size_t>& chosen, int jobs) {
-  study::TestbedPool(testbed).for_each(
-      all.size(),
+  study::for_each_on_testbeds(
+      testbed, all.size(),
       [&](study::Testbed& own, std::size_t index) {
         Attempted& attempt = all[index].attempts[chosen[index]];
         if (attempt.is_possible && !attempt.time) {
-          attempt.time = alternatives.all[chosen[index]].time(own, all[index].sizes);
+          attempt.time = alternatives.time(own, all[index].sizes, chosen[index]);
         }
       },
       {}, jobs);
@@ -492,12 +474,9 @@ double round_between(double low, double high) {
 }
 
 std::size_t DecisionTree::choose(std::span<const double> features) const {
-  const Node* node = &nodes.front();
-  while (node->split) {
-    const Split& split = *node->split;
-    node = &nodes[features[split.feature] <= split.threshold ? split.below : split.above];
-  }
-  return node->alternative;
+  const auto holds = [&](const Condition& one) { return (features[one.feature] > one.threshold) == one.above; };
+  return std::ranges::find_if(leaves, [&](const Leaf& leaf) { return std::ranges::all_of(leaf.conditions, holds); })
+      ->alternative;
 }
 
 DecisionTree fit_tree(std::span<const TreeCase> cases) {

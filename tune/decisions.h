@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -25,13 +24,16 @@ namespace c3sim::tune {
 struct Sizes {
   models::GemmShape gemm{1, 1, 1};
   sim::Bytes bytes{1.0};
+
+  bool operator==(const Sizes&) const = default;
 };
 
 struct SizeFeature {
   std::string_view name;        // "flops_per_byte"
   std::string_view about;       // "operations of the GEMM per byte of the array"
   std::string_view expression;  // in m, n, k and bytes, valid as C++ and readable by people
-  double (*of)(const Sizes& sizes);
+
+  double of(const Sizes& sizes) const;
 };
 
 // One way to run the operations of a decision, whatever their sizes are.
@@ -39,13 +41,9 @@ struct Alternative {
   std::string name;
   // `trial` describes the alternative without sizes, as tables of measured pairs do: it holds a strategy of ConCCL and,
   // where the library does not choose them, channels, reserved CUs and the copy plan of the engines. CUs reserved while
-  // engines run are kept from the GEMM alone. For a collective alone `trial` says what carries the collective; for a
-  // dependent schedule it is empty.
-  study::C3Trial trial;
-  std::function<bool(const study::Testbed& testbed, const Sizes& sizes)> is_possible;  // whether the platform can do it
-  // `bound` is a time that a possible alternative cannot beat, and `time` is how long it takes. Both run from the
-  // launch of the first operation until the host knows that the last one has ended.
-  std::function<sim::Time(study::Testbed&testbed, const Sizes&sizes)> bound, time;
+  // engines run are kept from the GEMM alone. For a collective alone `trial` says what carries the collective.
+  study::C3Trial trial{};
+  study::DependentSchedule schedule{};  // of a decision about schedules, which has no trial
 };
 
 // Holds the alternatives of one kind of decision on one platform, the same for every size. The first alternative is
@@ -59,6 +57,13 @@ struct Alternatives {
   std::span<const SizeFeature> features;
   models::CollectiveKind kind{};  // of the collective, where the collective is independent of the GEMM
   std::vector<Alternative> all{};
+
+  // Returns whether the platform can do the alternative.
+  bool is_possible(const study::Testbed& testbed, const Sizes& sizes, std::size_t alternative) const;
+  // Return a time that a possible alternative cannot beat, and how long it takes. Both run from the launch of the first
+  // operation until the host knows that the last one has ended.
+  sim::Time bound(study::Testbed& testbed, const Sizes& sizes, std::size_t alternative) const;
+  sim::Time time(study::Testbed& testbed, const Sizes& sizes, std::size_t alternative) const;
 
   std::vector<double> features_of(const Sizes& sizes) const;
   // Returns the alternative of a pair that `strategy` of ConCCL amounts to: the heuristic decides by the sizes,
@@ -79,19 +84,20 @@ Alternatives schedule_alternatives(study::DependentSchedule::Collective collecti
 // A DecisionTree chooses an alternative from features. It minimizes the summed cost of its choices over the cases that
 // it was fitted to (cost-sensitive CART; Breiman et al. 1984 minimize the number of misclassified cases instead).
 struct DecisionTree {
-  // Cases at or below the threshold go to `below`, others to `above`.
-  struct Split {
+  // A Condition holds at or below the threshold or, if `above` is set, above it.
+  struct Condition {
     std::size_t feature = 0;
     double threshold = 0.0;
-    std::size_t below = 0, above = 0;  // indices into `nodes`
+    bool above = false;
   };
-  struct Node {
-    std::size_t alternative = 0;  // the cheapest over all cases that reach this node
-    std::size_t cases = 0;        // of the fit that reach this node
-    std::optional<Split> split{};
+  // A Leaf is reached where all its conditions hold, which are those from the root of the tree on.
+  struct Leaf {
+    std::vector<Condition> conditions;
+    std::size_t alternative = 0;  // the cheapest over all cases that reach it
+    std::size_t cases = 0;        // of the fit that reach it
   };
 
-  std::vector<Node> nodes{};  // the first is the root
+  std::vector<Leaf> leaves{};  // those below a threshold come before those above it
 
   std::size_t choose(std::span<const double> features) const;
 };
@@ -166,7 +172,7 @@ struct RuleRecord {
 RuleRecord record_of(std::string rule, const std::vector<Decision>& decisions, const std::vector<std::size_t>& chosen,
                      double error);
 
-// Decisions of one kind, the tree fitted to them, and how well the tree and other rules choose.
+// Decisions of one kind, with its alternatives, the tree fitted to them, and how well the tree and other rules choose.
 struct Decisions {
   Alternatives alternatives;
   std::vector<Decision> all;

@@ -11,8 +11,12 @@
 #include <utility>
 
 #include "sim/config/config_error.h"
+#include "study/ask/answers.h"
+#include "study/ask/request.h"
+#include "study/ask/words.h"
 #include "study/play/testbed.h"
 #include "study/program/step_memory.h"
+#include "study/report/table_of.h"
 #include "study/step/step.h"
 
 namespace c3sim::tune {
@@ -48,20 +52,6 @@ class StepTimetable {
   int jobs_;
   std::map<study::StepQuestion, double> seconds_;
 };
-
-study::StepDecision carrier_decision(const study::StepCollective& collective, const models::PlatformSpec& platform) {
-  study::StepDecision decision;
-  for (const study::CollectiveCarrier& carrier : carriers_for(collective, platform)) {
-    decision.emplace_back([carrier, name = collective.name](study::StepQuestion& now) { now.chosen[name] = carrier; });
-  }
-  return decision;
-}
-
-// The decision halves or doubles the number of pieces. tune() has tried equal numbers for both halves of a layer.
-study::StepDecision pieces_decision(std::optional<int> study::StepQuestion::*pieces) {
-  return {[pieces](study::StepQuestion& now) { now.*pieces = std::max(1, *(now.*pieces) / 2); },
-          [pieces](study::StepQuestion& now) { now.*pieces = 2 * *(now.*pieces); }};
-}
 
 using StepWays = std::vector<StepWay>;
 
@@ -104,12 +94,18 @@ std::vector<study::StepDecision> decisions_of(const study::StepQuestion& questio
       now = with_all_chosen(ways_by_one(with_none_chosen(now))[way].question, collectives);
     });
   }
-  if (question.pieces) {
-    decisions.push_back(pieces_decision(&study::StepQuestion::pieces));
-    decisions.push_back(pieces_decision(&study::StepQuestion::ffn_pieces));
+  // The number of pieces is halved or doubled. tune() has tried equal numbers for both halves of a layer.
+  for (const auto pieces : {&study::StepQuestion::pieces, &study::StepQuestion::ffn_pieces}) {
+    if (!question.pieces) break;
+    decisions.push_back({[pieces](study::StepQuestion& now) { now.*pieces = std::max(1, *(now.*pieces) / 2); },
+                         [pieces](study::StepQuestion& now) { now.*pieces = 2 * *(now.*pieces); }});
   }
-  for (const study::StepCollective& collective : collectives)
-    decisions.push_back(carrier_decision(collective, platform));
+  for (const study::StepCollective& collective : collectives) {
+    study::StepDecision& by_each = decisions.emplace_back();
+    for (const study::CollectiveCarrier& carrier : carriers_for(collective, platform)) {
+      by_each.emplace_back([carrier, name = collective.name](study::StepQuestion& now) { now.chosen[name] = carrier; });
+    }
+  }
   decisions.push_back({[](study::StepQuestion& now) { now.prelaunch = !now.prelaunch; }});
   return decisions;
 }
@@ -165,7 +161,7 @@ std::vector<StepRule> losses_of_rules(const study::StepQuestion& tuned, sim::Tim
     const double regret = std::max(0.0, *fastest / best - 1.0);
     const sim::Seconds time = (1.0 + regret) * sim::to_seconds(time_of_tuned);
     rules.push_back(
-        {name, ways[static_cast<std::size_t>(fastest - times.begin())].collectives, sim::to_time(time), regret});
+        {{}, name, ways[static_cast<std::size_t>(fastest - times.begin())].collectives, sim::to_time(time), regret});
   }
   return rules;
 }
@@ -175,7 +171,7 @@ TunedCollective tuned_collective(const study::StepCollective& collective, const 
                                  const study::StepResult& result, study::Testbed& testbed) {
   const models::PlatformSpec& platform = testbed.platform();
   const models::CollectiveSpec& spec = collective.parts.front();
-  TunedCollective tuned{collective, question.carrier_of(collective.name, spec.kind)};
+  TunedCollective tuned{{}, collective, question.carrier_of(collective.name, spec.kind)};
   if (const auto kernels = models::kernel_part(spec, platform.gpu.sdma)) {
     tuned.channels = models::channels_of(*kernels, platform);
   }
@@ -193,17 +189,6 @@ TunedCollective tuned_collective(const study::StepCollective& collective, const 
     tuned.alone += testbed.alone(part);
   }
   return tuned;
-}
-
-// Returns the questions whose losses TunedCollective shows, in the order of its three shares.
-std::array<study::StepQuestion, 3> carried_otherwise(const study::StepQuestion& question,
-                                                     const study::StepCollective& collective) {
-  const models::Backend own = question.carrier_of(collective.name, collective.parts.front().kind).backend;
-  std::array<study::StepQuestion, 3> others{question, question, question};
-  others[0].chosen[collective.name] = {models::Backend::rccl};
-  others[1].chosen[collective.name] = {models::Backend::sdma};
-  others[2].chosen[collective.name] = {own};
-  return others;
 }
 
 std::vector<int> divisors_of(int number) {
@@ -302,17 +287,15 @@ void add_pieces(StepWays& ways) {
   }
 }
 
-bool has_collectives(const study::StepResult& result) {
-  return std::ranges::any_of(result.operations,
-                             [](const auto& one) { return collective_of(one.second.kind).has_value(); });
-}
-
 // Adds a rule that takes the fastest choice that `admits` accepts.
 void add_rule(StepTuning& tuning, std::string name, const std::function<bool(const StepWay&)>& admits) {
   const auto found = std::ranges::find_if(tuning.choices, admits);
   if (found == tuning.choices.end()) return;
   const sim::Time time = found->result->time;
-  tuning.rules.push_back({std::move(name), fmt::format("{} by {}", found->split, found->collectives), time,
+  tuning.rules.push_back({{},
+                          std::move(name),
+                          fmt::format("{} by {}", found->split, found->collectives),
+                          time,
                           sim::to_seconds(time) / sim::to_seconds(tuning.choices.front().result->time) - 1.0});
 }
 
@@ -409,8 +392,11 @@ LayerTuning tune_layer(const study::StepMachine& machine, const study::StepResul
   }
   const std::vector<study::StepCollective> tuned_collectives = collectives_of(tuned, machine);
   std::vector<study::StepQuestion> shown{tuned};
-  for (const study::StepCollective& collective : tuned_collectives) {
-    std::ranges::move(carried_otherwise(tuned, collective), std::back_inserter(shown));
+  for (const study::StepCollective& one : tuned_collectives) {
+    const models::Backend own = tuned.carrier_of(one.name, one.parts.front().kind).backend;
+    for (const models::Backend backend : {models::Backend::rccl, models::Backend::sdma, own}) {
+      shown.emplace_back(tuned).chosen[one.name] = {backend};
+    }
   }
   const std::vector<double> seconds = timetable.times(shown);
   const auto loss = [&seconds](std::size_t place) {
@@ -418,13 +404,15 @@ LayerTuning tune_layer(const study::StepMachine& machine, const study::StepResul
   };
   study::Testbed testbed(study::launching(platform, models::LaunchMode::graph));
   for (std::size_t i = 0; i < tuned_collectives.size(); ++i) {
-    TunedCollective one = tuned_collective(tuned_collectives[i], tuned, tuning.result, testbed);
+    TunedCollective& one =
+        tuning.collectives.emplace_back(tuned_collective(tuned_collectives[i], tuned, tuning.result, testbed));
+    one.split = tuning.split;
     one.by_rccl = loss(1 + 3 * i);
     one.by_engines = loss(2 + 3 * i);
     if (one.channels) one.usual_channels = loss(3 + 3 * i);
-    tuning.collectives.push_back(std::move(one));
   }
   tuning.rules = losses_of_rules(tuned, tuning.result.time, timetable);
+  for (StepRule& rule : tuning.rules) rule.split = tuning.split;
   return tuning;
 }
 
@@ -462,7 +450,9 @@ StepTuning tune(const study::StepMachine& machine, const study::StepQuestion& qu
   const auto fastest_of_own = std::ranges::find(tuning.choices, own, &StepWay::split);
   for (const StepWay* const start : {&best, fastest_of_own == tuning.choices.end() ? &best : &*fastest_of_own}) {
     const bool is_known = !tuning.layers.empty() && tuning.layers.front().split == start->split;
-    if (is_known || !has_collectives(*start->result)) continue;
+    const bool has_collectives = std::ranges::any_of(
+        start->result->operations, [](const auto& one) { return collective_of(one.second.kind).has_value(); });
+    if (is_known || !has_collectives) continue;
     const std::size_t before = all;
     const study::Progress of_layer = [&](std::size_t done, std::size_t of) {
       all = before + of;
@@ -471,6 +461,138 @@ StepTuning tune(const study::StepMachine& machine, const study::StepQuestion& qu
     tuning.layers.push_back(tune_layer(machine, *start->result, start->split, of_layer, jobs));
   }
   return tuning;
+}
+
+namespace {
+
+std::optional<double> in_percent(std::optional<double> share) {
+  return share ? std::optional(100.0 * *share) : std::nullopt;
+}
+
+template <class One>
+std::vector<One> over_splits(const std::vector<LayerTuning>& layers, std::vector<One> LayerTuning::*member) {
+  std::vector<One> all;
+  for (const LayerTuning& layer : layers) all.insert(all.end(), (layer.*member).begin(), (layer.*member).end());
+  return all;
+}
+
+// Returns tables "layer" and "layer_rules".
+std::vector<study::NamedTable> layer_tables(const std::vector<LayerTuning>& layers) {
+  using C = const TunedCollective&;
+  const study::ResultTable collectives = study::table_of<TunedCollective>(
+      over_splits(layers, &LayerTuning::collectives),
+      {{{"split", "split", ""}, &TunedCollective::split},
+       {{"collective", "collective", ""}, [](C c) { return c.collective.name; }},
+       {{"behind", "behind", ""}, [](C c) { return c.collective.behind; }},
+       {{"stream", "stream", ""}, [](C c) { return c.collective.stream; }},
+       {{"times", "times", "", 0}, &TunedCollective::times},
+       {{"size_MB", "size", "MB", 1}, [](C c) { return c.bytes() / 1e6; }},
+       {{"carrier", "carrier", ""}, [](C c) { return c.carrier.backend; }},
+       {{"channels", "channels", "", 0}, &TunedCollective::channels},
+       {{"pieces", "pieces", "", 0}, [](C c) { return c.collective.parts.size(); }},
+       {{"time_us", "time", "us", 1}, &TunedCollective::time},
+       {{"alone_us", "alone", "us", 1}, &TunedCollective::alone},
+       {{"rccl_percent", "by rccl", "%", 2}, [](C c) { return in_percent(c.by_rccl); }},
+       {{"engines_percent", "by engines", "%", 2}, [](C c) { return in_percent(c.by_engines); }},
+       {{"library_channels_percent", "library's channels", "%", 2}, [](C c) { return in_percent(c.usual_channels); }}});
+  const study::ResultTable rules = study::table_of<StepRule>(
+      over_splits(layers, &LayerTuning::rules),
+      {{{"split", "split", ""}, &StepRule::split},
+       {{"rule", "rule", ""}, &StepRule::name},
+       {{"choice", "choice", ""}, &StepRule::choice},
+       {{"time_us", "time", "us", 1}, &StepRule::time},
+       {{"regret_percent", "regret", "%", 2}, [](const StepRule& rule) { return 100.0 * rule.regret; }}});
+  return {
+      {"layer", "Collective by collective, and what the step loses where one alone is carried otherwise", collectives},
+      {"layer_rules", "What simple rules for all collectives lose", rules}};
+}
+
+// Returns the command that asks for the step.
+std::string command_for(const study::StepQuestion& question, const study::Given& beside) {
+  study::Given given = spelled(study::StepWords{question, {}});
+  for (const auto& [name, texts] : beside) given[name] = texts;
+  return "c3sim " +
+         study::command_line("step", study::options_of<study::StepWords>() + study::platform_options(), given);
+}
+
+study::ResultTable tuned_table(const std::vector<LayerTuning>& layers, const study::Given& beside) {
+  using L = const LayerTuning&;
+  const auto asked = [](L layer) -> const study::StepQuestion& { return layer.result.question; };
+  return study::table_of<LayerTuning>(
+      layers, {{{"split", "split", ""}, &LayerTuning::split},
+               {{"pieces", "pieces", ""}, [=](L l) { return asked(l).pieces; }},
+               {{"ffn_pieces", "of feed-forward", ""},
+                [=](L l) { return asked(l).ffn_pieces ? asked(l).ffn_pieces : asked(l).pieces; }},
+               {{"prelaunch", "prelaunched", ""}, [=](L l) { return asked(l).prelaunch; }},
+               {{"before_us", "before", "us", 1}, &LayerTuning::before},
+               {{"time_us", "time", "us", 1}, [](L l) { return l.result.time; }},
+               {{"tokens_per_s", "tokens", "1/s", 0}, [](L l) { return l.result.tokens_per_second(); }},
+               {{"gain_percent", "gain", "%", 2},
+                [](L l) { return 100.0 * (sim::to_seconds(l.before) / sim::to_seconds(l.result.time) - 1.0); }},
+               {{"command", "command", "", 0, false}, [=](L l) { return command_for(asked(l), beside); }}});
+}
+
+}  // namespace
+
+study::Results to_tables(const StepTuning& tuning, const study::StepQuestion& question, const study::Platform& platform,
+                         const study::LayerTemplates& templates, const study::Given& beside) {
+  using W = const StepWay&;
+  const auto model = beside.find("model");
+  const std::string name = model == beside.end() ? question.model.name : model->second.back();
+  const sim::Seconds best = sim::to_seconds(tuning.choices.front().result->time);
+  study::ResultTable choices = study::table_of<StepWay>(
+      tuning.choices, {{{"split", "split", ""}, &StepWay::split},
+                       {{"collectives", "collectives", ""}, &StepWay::collectives},
+                       {{"time_us", "time", "us", 1}, [](W w) { return w.result->time; }},
+                       {{"tokens_per_s", "tokens", "1/s", 0}, [](W w) { return w.result->tokens_per_second(); }},
+                       {{"exposed_us", "exposed", "us", 1}, [](W w) { return w.result->exposed; }},
+                       {{"energy_J", "energy of a GPU", "J", 3}, [](W w) { return w.result->energy().value(); }},
+                       {{"memory_GB", "memory", "GB", 1}, [](W w) { return w.result->memory.total().value() / 1e9; }},
+                       {{"regret_percent", "regret", "%", 1},
+                        [=](W w) { return 100.0 * (sim::to_seconds(w.result->time) / best - 1.0); }},
+                       {{"fidelity", "fidelity", ""},
+                        [&](W w) { return study::fidelity_of(w.result->question, platform, templates); }}});
+  std::vector<std::vector<study::AskedWord>> words;
+  for (const StepWay& choice : tuning.choices) {
+    words.push_back(asked_words(study::StepWords{choice.result->question, name}));
+  }
+  // For people, the title says what all ways have in common, and the names of the ways say where they differ.
+  const study::ResultTable asked = with_question(choices, words, "regret_percent");
+  choices = columns_of(asked, [&](study::Column column, std::size_t) {
+    const std::size_t known = place_of(choices.columns(), column.key);
+    column.in_text = known < choices.columns().size() && choices.columns()[known].in_text;
+    return std::optional(column);
+  });
+  const std::string told = told_in_words(asked_words(study::StepWords{question, name}), {"model", "phase"});
+  const std::string title = fmt::format("What to choose for a step of {}: {}{}{}", question.model.name,
+                                        to_string(question.phase), told.empty() ? "" : ", asked with ", told);
+  study::ResultTable rules = study::table_of<StepRule>(
+      tuning.rules, {{{"rule", "rule", ""}, &StepRule::name},
+                     {{"choice", "choice", ""}, &StepRule::choice},
+                     {{"regret_percent", "regret", "%", 1}, [](const StepRule& rule) { return 100.0 * rule.regret; }}});
+  study::Results results{platform.spec.name, {{"results", title, std::move(choices)}}, {}, {}, title};
+  results.tables.push_back({"rules", "What simple rules lose", std::move(rules)});
+  if (!tuning.layers.empty()) {
+    results.tables.push_back(
+        {"tuned", "With a carrier, channels and pieces for each collective", tuned_table(tuning.layers, beside)});
+    std::ranges::move(layer_tables(tuning.layers), std::back_inserter(results.tables));
+    for (const LayerTuning& layer : tuning.layers) {
+      results.notes.push_back(fmt::format("{}, tuned: {}", layer.split, command_for(layer.result.question, beside)));
+    }
+  }
+  if (!tuning.untried.empty()) {
+    results.tables.push_back(
+        {"untried", "What was not tried, and why",
+         study::table_of<StepWay>(tuning.untried, {{{"split", "split", ""}, &StepWay::split},
+                                                   {{"collectives", "collectives", ""}, &StepWay::collectives},
+                                                   {{"why", "why", ""}, &StepWay::why_not}})});
+  }
+  const std::size_t ways = tuning.choices.size();
+  results.notes.push_back(
+      (ways == 1 ? "One way was" : fmt::format("{} ways were", ways)) +
+      " simulated. Where the model is a pipeline, these numbers of micro-batches are tried: one; the number of stages, "
+      "and two, four ... times that number if the micro-batches share the sequences evenly; and what was asked for.");
+  return results;
 }
 
 }  // namespace c3sim::tune

@@ -21,6 +21,7 @@ namespace c3sim::tune {
 
 // A collective as tuning chose it. Times are of all of its parts (pieces or buckets) together.
 struct TunedCollective {
+  std::string split{};  // of the step, as LayerTuning has it
   study::StepCollective collective;
   study::CollectiveCarrier carrier;
   std::optional<int> channels{};  // of the kernels; none: engines alone carry the collective
@@ -42,6 +43,7 @@ struct TunedCollective {
 
 // A rule that needs no tuning, and how much longer a step by the rule takes than the tuned one.
 struct StepRule {
+  std::string split{};  // of the step, where the rule is about its collectives
   std::string name;
   std::string choice;   // "sdma, prelaunched"; for splits "tp 8 by sdma"
   sim::Time time{0};    // of a step that follows the rule

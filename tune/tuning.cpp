@@ -8,7 +8,6 @@
 #include <limits>
 #include <map>
 
-#include "sim/units.h"
 #include "study/fault_list.h"
 #include "study/program/operation.h"
 #include "study/uncertainty/latin_hypercube.h"
@@ -108,34 +107,28 @@ std::vector<Decisions> kinds_of(const TuningQuestion& question, const models::Pl
   return kinds;
 }
 
-// Maps names of rules that need no fit to what they choose, by decision.
-using Rules = std::vector<std::pair<std::string, std::vector<std::size_t>>>;
-
-Rules rules_of(study::Testbed& testbed, const Decisions& kind) {
-  const Alternatives& alternatives = kind.alternatives;
-  if (alternatives.subject != Alternatives::Subject::pair) {  // without a choice the first alternative is taken
-    return {{alternatives.all.front().name, std::vector<std::size_t>(kind.all.size(), 0)}};
-  }
-  Rules rules;
-  for (const study::Strategy strategy : study::all_strategies()) {
-    std::vector<std::size_t> chosen;
-    for (const Decision& decision : kind.all) {
-      const std::optional<std::size_t> one = alternatives.by_strategy(testbed, decision.sizes, strategy);
-      if (one) chosen.push_back(*one);
-    }
-    if (chosen.size() == kind.all.size()) rules.emplace_back(to_string(strategy), std::move(chosen));
-  }
-  return rules;
-}
-
 // Fits the tree and judges it and the other rules.
 void add_rules(study::Testbed& testbed, Decisions& kind, double error, int jobs) {
-  Rules rules = rules_of(testbed, kind);
+  const Alternatives& alternatives = kind.alternatives;
+  const auto always = [&kind](std::size_t place) { return std::vector<std::size_t>(kind.all.size(), place); };
+  const std::size_t constant = best_constant(kind.all);
+  // Names of rules and what they choose, by decision.
+  std::vector<std::pair<std::string, std::vector<std::size_t>>> rules{
+      {"always " + alternatives.all[constant].name, always(constant)}};
+  if (alternatives.subject == Alternatives::Subject::pair) {
+    for (const study::Strategy strategy : study::all_strategies()) {
+      std::vector<std::size_t> chosen;
+      for (const Decision& decision : kind.all) {
+        const std::optional<std::size_t> one = alternatives.by_strategy(testbed, decision.sizes, strategy);
+        if (one) chosen.push_back(*one);
+      }
+      if (chosen.size() == kind.all.size()) rules.emplace_back(to_string(strategy), std::move(chosen));
+    }
+  } else {  // without a choice the first alternative is taken
+    rules.emplace_back(alternatives.all.front().name, always(0));
+  }
   const std::vector<TreeCase> cases = kind.tree_cases();
   kind.tree = fit_tree(cases);
-  const std::size_t constant = best_constant(kind.all);
-  rules.emplace(rules.begin(), "always " + kind.alternatives.all[constant].name,
-                std::vector<std::size_t>(cases.size(), constant));
   std::vector<std::size_t> by_tree = unseen_by_tree(cases);
   if (!by_tree.empty()) rules.emplace_back("tree", std::move(by_tree));
   for (auto& [name, chosen] : rules) {
@@ -225,20 +218,15 @@ constexpr std::array<std::pair<std::string_view, CollectiveKind>, 5> tuned_kinds
      {"reducescatter", CollectiveKind::reduce_scatter},
      {"allreduce", CollectiveKind::all_reduce}}};
 
-struct KernelChoice {
-  std::string_view protocol;
-  int channels = 0;
-  bool operator==(const KernelChoice&) const = default;
-};
-
 models::CollectiveSpec by_library(CollectiveKind kind, sim::Bytes bytes, const models::PlatformSpec& platform,
                                   std::optional<int> channels = {}) {
   const study::Scenario scenario{.name = {}, .gemm = {}, .collective = kind, .bytes = bytes, .channels = channels};
   return scenario.collective_by(models::Backend::rccl, platform);
 }
 
-// Chooses the fewest channels that are as good as the best, to leave CUs to other kernels.
-KernelChoice kernel_choice(study::Testbed& testbed, CollectiveKind kind, sim::Bytes bytes) {
+// Returns what the library does best with an array, as a line for this size alone: the fewest channels that are as good
+// as the best, to leave CUs to other kernels.
+TunerLine best_line(study::Testbed& testbed, CollectiveKind kind, sim::Bytes bytes) {
   const models::PlatformSpec& platform = testbed.platform();
   const int most = platform.rccl.channels(kind, {});
   std::vector<int> counts;
@@ -252,37 +240,30 @@ KernelChoice kernel_choice(study::Testbed& testbed, CollectiveKind kind, sim::By
   const auto fewest =
       std::ranges::find_if(times, [best](double time) { return time <= (1.0 + Decision::as_good) * best; });
   const int channels = counts[static_cast<std::size_t>(fewest - times.begin())];
-  return {testbed.protocol_of(by_library(kind, bytes, platform, channels)), channels};
+  return {.protocol = testbed.protocol_of(by_library(kind, bytes, platform, channels)), .channels = channels};
 }
 
 // Adds lines that cover every size from 0 bytes to the largest that a tuner can be asked for. Choices change at the
 // geometric mean of neighbouring sizes.
 void add_lines(Tuning& tuning, study::Testbed& testbed) {
   constexpr std::uint64_t largest = std::numeric_limits<std::int64_t>::max();
-  std::map<CollectiveKind, std::vector<KernelChoice>> choices;
+  std::map<CollectiveKind, std::vector<TunerLine>> best;  // by size
   const std::vector<sim::Bytes> sizes = ladder(testbed.platform());
   for (const auto& [name, kind] : tuned_kinds) {
-    std::vector<KernelChoice>& own = choices[kind];
-    for (std::size_t i = own.size(); i < sizes.size(); ++i) own.push_back(kernel_choice(testbed, kind, sizes[i]));
+    std::vector<TunerLine>& own = best[kind];
+    for (std::size_t i = own.size(); i < sizes.size(); ++i) own.push_back(best_line(testbed, kind, sizes[i]));
     std::uint64_t low = 0;
     for (std::size_t i = 0; i < sizes.size(); ++i) {
+      TunerLine line = own[i];
       const bool is_last = i + 1 == sizes.size();
-      if (!is_last && own[i] == own[i + 1]) continue;
-      const std::uint64_t high =
-          is_last ? largest : static_cast<std::uint64_t>(std::sqrt(sizes[i].value() * sizes[i + 1].value()));
-      tuning.lines.push_back({name, low, high, own[i].protocol, own[i].channels});
-      low = high + 1;
+      if (!is_last && line.protocol == own[i + 1].protocol && line.channels == own[i + 1].channels) continue;
+      line.collective = name;
+      line.low = low;
+      line.high = is_last ? largest : static_cast<std::uint64_t>(std::sqrt(sizes[i].value() * sizes[i + 1].value()));
+      low = line.high + 1;
+      tuning.lines.push_back(line);
     }
   }
-}
-
-// Returns the largest unit in which the size is at least 1.
-const sim::Unit& unit_for(sim::Bytes bytes) {
-  const sim::Unit* largest = sim::unit_of("B");
-  for (const sim::Unit& unit : sim::binary_units) {
-    if (bytes.value() >= unit.factor) largest = &unit;
-  }
-  return *largest;
 }
 
 constexpr std::size_t most_sizes = 1000;
@@ -362,27 +343,7 @@ Tuning tune(study::Testbed& testbed, const TuningQuestion& question, const study
     add_rules(testbed, kind, question.error, jobs);
   }
   if (!question.collectives.empty()) add_lines(tuning, testbed);
-  tuning.ranks = testbed.platform().gpus;
   return tuning;
-}
-
-std::string rounded(sim::Bytes bytes) {
-  const sim::Unit& unit = unit_for(bytes);
-  return fmt::format("{:.3g} {}", bytes.value() / unit.factor, unit.name);
-}
-
-sim::Bytes to_two_digits(sim::Bytes bytes) {
-  const double unit = unit_for(bytes).factor;
-  return sim::Bytes(std::stod(fmt::format("{:.2g}", bytes.value() / unit)) * unit);
-}
-
-std::vector<std::size_t> within_error(const Decision& decision, double error) {
-  std::vector<std::size_t> alike;
-  for (std::size_t i = 0; i < decision.attempts.size(); ++i) {
-    if (decision.attempts[i].is_possible && decision.regret(i) <= error) alike.push_back(i);
-  }
-  std::ranges::stable_sort(alike, {}, [&](std::size_t i) { return decision.attempts[i].known(); });
-  return alike;
 }
 
 TuningQuestion read_tuning_question(sim::Section root, const study::Testbed& testbed) {

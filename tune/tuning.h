@@ -45,9 +45,9 @@ struct EngineThreshold {
 
 // A line of RCCL's own CSV tuner: its choice for sizes from `low` to `high`, both included.
 struct TunerLine {
-  std::string_view collective;  // in RCCL's words: "allgather"
+  std::string_view collective{};  // in RCCL's words: "allgather"
   std::uint64_t low = 0, high = 0;
-  std::string_view protocol;  // "ll", "ll128", "simple"
+  std::string_view protocol{};  // "ll", "ll128", "simple"
   int channels = 0;
 };
 
@@ -56,7 +56,6 @@ struct Tuning {
   std::vector<Decisions> kinds{};
   std::vector<EngineThreshold> thresholds{};
   std::vector<TunerLine> lines{};
-  int ranks = 0;  // GPUs of the node that the lines are for
 };
 
 // Returns what is wrong with a question on this platform, by the words of the question's file: "gemms", "bytes".
@@ -66,12 +65,8 @@ std::vector<sim::Fault> faults_of(const TuningQuestion& question, const study::T
 Tuning tune(study::Testbed& testbed, const TuningQuestion& question, const study::Progress& progress = {},
             int jobs = 1);
 
-// Return a size to few digits: rounded() as text, "18.2 MiB"; to_two_digits() as the 18 MiB that files state.
-std::string rounded(sim::Bytes bytes);
+// Returns a size to the two digits that files state: 18 MiB for 18.2 MiB.
 sim::Bytes to_two_digits(sim::Bytes bytes);
-
-// Returns the alternatives whose regret is at most `error`, the fastest first: predictions cannot tell them apart.
-std::vector<std::size_t> within_error(const Decision& decision, double error);
 
 // An example of a file that asks for tuning:
 //
@@ -97,14 +92,5 @@ study::Results tuning_results(const Tuning& tuning, const models::PlatformSpec& 
 // rccl_tuner_gfx942.csv (nccl_tuner.csv unless the fabric is a mesh)   lines for the library's own CSV tuner
 // measure.sh       the runs that would decide what predictions leave open; plan.csv lists those of pairs
 std::vector<study::TextFile> tuning_files(const Tuning& tuning, const models::PlatformSpec& platform);
-
-// A command that measures what predictions leave open, and what its result would decide.
-struct OpenQuestion {
-  std::string about;    // "all_gather alone, 16 MiB to 40 MiB: by kernels"
-  std::string command;  // runs rccl-tests, TransferBench or c3sim-measure
-  // Of a pair, the alternatives that nobody has measured, as rows of the plan of c3sim-measure.
-  std::vector<std::string> rows;
-};
-std::vector<OpenQuestion> open_questions(const Tuning& tuning, const models::PlatformSpec& platform);
 
 }  // namespace c3sim::tune

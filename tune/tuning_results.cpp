@@ -7,6 +7,7 @@
 #include <set>
 #include <span>
 
+#include "sim/unit.h"
 #include "study/report/table_of.h"
 #include "study/uncertainty/fidelity.h"
 #include "tune/tuning.h"
@@ -17,6 +18,31 @@ namespace {
 
 constexpr std::size_t most_names = 4;     // names shown of alternatives that are as good
 constexpr std::size_t longest_text = 64;  // a terminal shows tables of at most this many rows
+
+// Returns the largest unit in which the size is at least 1.
+const sim::Unit& unit_for(sim::Bytes bytes) {
+  const sim::Unit* largest = sim::unit_of("B");
+  for (const sim::Unit& unit : sim::binary_units) {
+    if (bytes.value() >= unit.factor) largest = &unit;
+  }
+  return *largest;
+}
+
+// Returns a size as text to three digits: "18.2 MiB".
+std::string rounded(sim::Bytes bytes) {
+  const sim::Unit& unit = unit_for(bytes);
+  return fmt::format("{:.3g} {}", bytes.value() / unit.factor, unit.name);
+}
+
+// Returns the alternatives whose regret is at most `error`, the fastest first: predictions cannot tell them apart.
+std::vector<std::size_t> within_error(const Decision& decision, double error) {
+  std::vector<std::size_t> alike;
+  for (std::size_t i = 0; i < decision.attempts.size(); ++i) {
+    if (decision.attempts[i].is_possible && decision.regret(i) <= error) alike.push_back(i);
+  }
+  std::ranges::stable_sort(alike, {}, [&](std::size_t i) { return decision.attempts[i].known(); });
+  return alike;
+}
 
 std::string names_of(const Alternatives& alternatives, const std::vector<std::size_t>& places) {
   std::vector<std::string> names;
@@ -108,12 +134,6 @@ study::ResultTable rule_table(const Tuning& tuning) {
   return table;
 }
 
-std::string ranges_in_words(const std::vector<EngineThreshold::Range>& ranges) {
-  std::vector<std::string> words;
-  for (const auto& [from, to] : ranges) words.push_back(fmt::format("{} to {}", rounded(from), rounded(to)));
-  return fmt::format("{}", fmt::join(words, ", "));
-}
-
 study::ResultTable threshold_table(const Tuning& tuning) {
   using Of = const EngineThreshold&;
   return study::table_of<EngineThreshold>(
@@ -122,21 +142,13 @@ study::ResultTable threshold_table(const Tuning& tuning) {
        {{"prelaunched", "prelaunched", ""}, &EngineThreshold::prelaunch},
        {{"engines_from_bytes", "engines faster from", "B", 0},
         [](Of one) { return one.from ? study::Cell(to_two_digits(*one.from).value()) : study::NoNumber{"never"}; }},
-       {{"undecided", "undecided", ""}, [](Of one) { return ranges_in_words(one.undecided); }}});
-}
-
-study::ResultTable line_table(const Tuning& tuning) {
-  return study::table_of<TunerLine>(tuning.lines, {{{"colltype", "collective", ""}, &TunerLine::collective},
-                                                   {{"minbytes", "from", "B"}, &TunerLine::low},
-                                                   {{"maxbytes", "to", "B"}, &TunerLine::high},
-                                                   {{"protocol", "protocol", ""}, &TunerLine::protocol},
-                                                   {{"channels", "channels", ""}, &TunerLine::channels}});
-}
-
-study::ResultTable question_table(const Tuning& tuning, const models::PlatformSpec& platform) {
-  return study::table_of<OpenQuestion>(open_questions(tuning, platform),
-                                       {{{"about", "undecided", ""}, &OpenQuestion::about},
-                                        {{"command", "what would decide", ""}, &OpenQuestion::command}});
+       {{"undecided", "undecided", ""}, [](Of one) {
+          std::vector<std::string> ranges;
+          for (const auto& [from, to] : one.undecided) {
+            ranges.push_back(fmt::format("{} to {}", rounded(from), rounded(to)));
+          }
+          return fmt::format("{}", fmt::join(ranges, ", "));
+        }}});
 }
 
 // Charts the mean and the worst regret of every rule of one kind of decisions.
@@ -235,32 +247,18 @@ std::vector<Range> ranges_of(const Decisions& kind) {
   return ranges;
 }
 
-// A leaf of a tree with the conditions that lead to it: "bytes <= 33554432", "flops_per_byte > 12000".
-struct Leaf {
-  std::vector<std::string> conditions;
-  std::string choose;
-  std::size_t cases = 0;
-};
-
 std::string title_of(const Tuning& tuning, const models::PlatformSpec& platform) {
   return fmt::format("Made by c3sim tune: {}, for {} with {} GPUs.", tuning.question.name, platform.name,
                      platform.gpus);
 }
 
-// Returns the leaves at or below node `from`, which is reached under `conditions`. Node 0 is the root.
-std::vector<Leaf> leaves_of(const Decisions& kind, std::size_t from = 0,
-                            const std::vector<std::string>& conditions = {}) {
-  const Alternatives& alternatives = kind.alternatives;
-  const DecisionTree::Node& node = kind.tree.nodes[from];
-  if (!node.split) return {{conditions, alternatives.all[node.alternative].name, node.cases}};
-  std::vector<Leaf> leaves;
-  for (const auto& [relation, place] : {std::pair("<=", node.split->below), {">", node.split->above}}) {
-    std::vector<std::string> longer = conditions;
-    longer.push_back(
-        fmt::format("{} {} {}", alternatives.features[node.split->feature].name, relation, node.split->threshold));
-    std::ranges::move(leaves_of(kind, place, longer), std::back_inserter(leaves));
+// Returns the conditions of a leaf: "bytes <= 33554432", "flops_per_byte > 12000".
+std::vector<std::string> conditions_of(const DecisionTree::Leaf& leaf, const Alternatives& alternatives) {
+  std::vector<std::string> words;
+  for (const auto& [feature, threshold, above] : leaf.conditions) {
+    words.push_back(fmt::format("{} {} {}", alternatives.features[feature].name, above ? ">" : "<=", threshold));
   }
-  return leaves;
+  return words;
 }
 
 std::string rules_in_yaml(const Tuning& tuning, const models::PlatformSpec& platform) {
@@ -281,9 +279,10 @@ std::string rules_in_yaml(const Tuning& tuning, const models::PlatformSpec& plat
                           range.least, range.greatest);
     }
     text += "  rules:\n";
-    for (const Leaf& leaf : leaves_of(kind)) {
-      text += fmt::format("    - {{when: [{}], choose: {}, cases: {}}}\n", fmt::join(leaf.conditions, ", "),
-                          leaf.choose, leaf.cases);
+    for (const DecisionTree::Leaf& leaf : kind.tree.leaves) {
+      text += fmt::format("    - {{when: [{}], choose: {}, cases: {}}}\n",
+                          fmt::join(conditions_of(leaf, alternatives), ", "), alternatives.all[leaf.alternative].name,
+                          leaf.cases);
     }
   }
   return text;
@@ -303,8 +302,8 @@ std::string type_name(const std::string& key) {
 // Declares the features that the tree uses and that are not parameters of the function.
 std::string derived_features(const Decisions& kind) {
   std::set<std::size_t> used;
-  for (const DecisionTree::Node& node : kind.tree.nodes) {
-    if (node.split) used.insert(node.split->feature);
+  for (const DecisionTree::Leaf& leaf : kind.tree.leaves) {
+    for (const DecisionTree::Condition& condition : leaf.conditions) used.insert(condition.feature);
   }
   std::string code;
   for (const std::size_t place : used) {
@@ -326,9 +325,8 @@ std::string rules_in_cpp(const Tuning& tuning, const models::PlatformSpec& platf
   for (const Decisions& kind : tuning.kinds) {
     const Alternatives& alternatives = kind.alternatives;
     const std::string type = type_name(alternatives.key);
-    const std::vector<Leaf> leaves = leaves_of(kind);
     std::set<std::string> chosen;
-    for (const Leaf& leaf : leaves) chosen.insert(leaf.choose);
+    for (const DecisionTree::Leaf& leaf : kind.tree.leaves) chosen.insert(alternatives.all[leaf.alternative].name);
     std::vector<std::string> parameters, fitted, conditions;
     for (const auto& [name, values, least, greatest] : ranges_of(kind)) {
       parameters.push_back(fmt::format("[[maybe_unused]] double {}", name));
@@ -341,11 +339,12 @@ std::string rules_in_cpp(const Tuning& tuning, const models::PlatformSpec& platf
         "edge, a guess: {}_covers() is false there.\nconstexpr {} {}({}) {{\n{}",
         alternatives.about, type, fmt::join(chosen, ", "), kind.all.size(), fmt::join(fitted, ", "), alternatives.key,
         type, alternatives.key, fmt::join(parameters, ", "), derived_features(kind));
-    for (const Leaf& leaf : leaves) {
-      const bool is_last = &leaf == &leaves.back();  // whose conditions follow from those before
-      const std::string when = is_last ? "" : fmt::format("if ({}) ", fmt::join(leaf.conditions, " && "));
-      text += fmt::format("  {}return {}::{};  // {} case{}\n", when, type, leaf.choose, leaf.cases,
-                          leaf.cases == 1 ? "" : "s");
+    for (const DecisionTree::Leaf& leaf : kind.tree.leaves) {
+      const bool is_last = &leaf == &kind.tree.leaves.back();  // whose conditions follow from those before
+      const std::string when =
+          is_last ? "" : fmt::format("if ({}) ", fmt::join(conditions_of(leaf, alternatives), " && "));
+      text += fmt::format("  {}return {}::{};  // {} case{}\n", when, type, alternatives.all[leaf.alternative].name,
+                          leaf.cases, leaf.cases == 1 ? "" : "s");
     }
     text += fmt::format("}}\nconstexpr bool {}_covers({}) {{\n  return {};\n}}\n", alternatives.key,
                         fmt::join(parameters, ", "), fmt::join(conditions, " && "));
@@ -366,10 +365,10 @@ std::string tuner_file(const Tuning& tuning, const models::PlatformSpec& platfor
       "# fewest within 1 % of the fastest; the protocol is the one that the model of the library takes for them. The\n"
       "# algorithm is the ring, which alone was tried. A reduce is taken to be a broadcast the other way.\n"
       "# colltype,minbytes,maxbytes,algorithm,protocol,channels,nNodes,nRanks\n",
-      title_of(tuning, platform), tuning.ranks);
+      title_of(tuning, platform), platform.gpus);
   for (const TunerLine& line : tuning.lines) {
     text += fmt::format("{},{},{},ring,{},{},1,{}\n", line.collective, line.low, line.high, line.protocol,
-                        line.channels, tuning.ranks);
+                        line.channels, platform.gpus);
   }
   return text;
 }
@@ -391,6 +390,13 @@ std::string plan_row(const study::C3Trial& trial) {
                      engines ? (scenario.prelaunch ? "yes" : "no") : "");
 }
 
+// A command that measures what predictions leave open, and what its result would decide.
+struct OpenQuestion {
+  std::string about;    // "all_gather alone, 16 MiB to 40 MiB: by kernels"
+  std::string command;  // runs rccl-tests, TransferBench or c3sim-measure
+  // Of a pair, the alternatives that nobody has measured, as rows of the plan of c3sim-measure.
+  std::vector<std::string> rows;
+};
 // Adds the pairs whose fastest alternatives predictions cannot tell apart and nobody has measured.
 void add_open_pairs(const Tuning& tuning, std::vector<OpenQuestion>& questions) {
   for (const Decisions& kind : tuning.kinds) {
@@ -417,37 +423,6 @@ std::int64_t in_pages(double bytes) {
   return static_cast<std::int64_t>(std::max(1.0, std::round(bytes / page)) * page);
 }
 
-}  // namespace
-
-study::Results tuning_results(const Tuning& tuning, const models::PlatformSpec& platform) {
-  study::Results results{platform.name, {}, {}, {}};
-  results.title = tuning.question.name;
-  study::NamedTable choices{"choices", "What to choose beside or around GEMMs", choice_table(tuning, platform, false)};
-  study::NamedTable alone{"alone", "What to choose for collectives alone", choice_table(tuning, platform, true), false};
-  choices.in_text = choices.table.rows().size() <= longest_text;
-  study::NamedTable rules{"rules", "Rules, and what they lose against the best", rule_table(tuning)};
-  for (const Decisions& kind : tuning.kinds) {
-    rules.charts.push_back(regret_chart(kind));
-    const bool has_means = kind.alternatives.all.back().name.starts_with("engines");
-    if (has_means) (is_of_gemms(kind.alternatives) ? choices : alone).charts.push_back(means_chart(kind));
-  }
-  for (study::NamedTable* const table : {&choices, &alone, &rules}) {
-    if (!table->table.rows().empty()) results.tables.push_back(std::move(*table));
-  }
-  if (!tuning.thresholds.empty()) {
-    results.tables.push_back({"thresholds", "Collectives alone: by engines or by kernels", threshold_table(tuning)});
-  }
-  if (!tuning.lines.empty()) {
-    results.tables.push_back({"tuner", "Lines for the library's tuner", line_table(tuning), false});
-  }
-  study::NamedTable open{"measure", "What predictions leave open", question_table(tuning, platform)};
-  open.in_text = open.table.rows().size() <= longest_text / 4;
-  results.tables.push_back(std::move(open));
-  results.notes = sentences(tuning);
-  results.files = tuning_files(tuning, platform);
-  return results;
-}
-
 std::vector<OpenQuestion> open_questions(const Tuning& tuning, const models::PlatformSpec& platform) {
   std::vector<OpenQuestion> questions;
   for (const EngineThreshold& one : tuning.thresholds) {
@@ -468,6 +443,53 @@ std::vector<OpenQuestion> open_questions(const Tuning& tuning, const models::Pla
   }
   add_open_pairs(tuning, questions);
   return questions;
+}
+
+}  // namespace
+
+sim::Bytes to_two_digits(sim::Bytes bytes) {
+  const double unit = unit_for(bytes).factor;
+  return sim::Bytes(std::stod(fmt::format("{:.2g}", bytes.value() / unit)) * unit);
+}
+
+study::Results tuning_results(const Tuning& tuning, const models::PlatformSpec& platform) {
+  study::Results results{platform.name, {}, {}, {}};
+  results.title = tuning.question.name;
+  study::NamedTable choices{"choices", "What to choose beside or around GEMMs", choice_table(tuning, platform, false)};
+  study::NamedTable alone{"alone", "What to choose for collectives alone", choice_table(tuning, platform, true), false};
+  choices.in_text = choices.table.rows().size() <= longest_text;
+  study::NamedTable rules{"rules", "Rules, and what they lose against the best", rule_table(tuning)};
+  for (const Decisions& kind : tuning.kinds) {
+    rules.charts.push_back(regret_chart(kind));
+    const bool has_means = kind.alternatives.all.back().name.starts_with("engines");
+    if (has_means) (is_of_gemms(kind.alternatives) ? choices : alone).charts.push_back(means_chart(kind));
+  }
+  for (study::NamedTable* const table : {&choices, &alone, &rules}) {
+    if (!table->table.rows().empty()) results.tables.push_back(std::move(*table));
+  }
+  if (!tuning.thresholds.empty()) {
+    results.tables.push_back({"thresholds", "Collectives alone: by engines or by kernels", threshold_table(tuning)});
+  }
+  if (!tuning.lines.empty()) {
+    results.tables.push_back(
+        {"tuner", "Lines for the library's tuner",
+         study::table_of<TunerLine>(tuning.lines, {{{"colltype", "collective", ""}, &TunerLine::collective},
+                                                   {{"minbytes", "from", "B"}, &TunerLine::low},
+                                                   {{"maxbytes", "to", "B"}, &TunerLine::high},
+                                                   {{"protocol", "protocol", ""}, &TunerLine::protocol},
+                                                   {{"channels", "channels", ""}, &TunerLine::channels}}),
+         false});
+  }
+  study::NamedTable open{
+      "measure", "What predictions leave open",
+      study::table_of<OpenQuestion>(open_questions(tuning, platform),
+                                    {{{"about", "undecided", ""}, &OpenQuestion::about},
+                                     {{"command", "what would decide", ""}, &OpenQuestion::command}})};
+  open.in_text = open.table.rows().size() <= longest_text / 4;
+  results.tables.push_back(std::move(open));
+  results.notes = sentences(tuning);
+  results.files = tuning_files(tuning, platform);
+  return results;
 }
 
 std::vector<study::TextFile> tuning_files(const Tuning& tuning, const models::PlatformSpec& platform) {

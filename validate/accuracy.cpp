@@ -6,7 +6,8 @@
 #include <sstream>
 #include <tuple>
 
-#include "study/report/result_table.h"
+#include "study/report/table_figure.h"
+#include "study/report/table_of.h"
 #include "validate/report.h"
 
 namespace c3sim::validate {
@@ -46,15 +47,10 @@ std::string table_of_groups(const std::vector<Group>& groups, std::vector<study:
   return markdown_of(study::table_of(groups, shown));
 }
 
-// Returns the heading of a suite, or null for files of the user.
-const Heading* heading_of(const Validation& validation, const std::string& suite) {
+// Returns what is said of a suite; files of the user have a name alone.
+Heading heading_of(const Validation& validation, const std::string& suite) {
   const auto found = std::ranges::find(validation.suites, suite, &Heading::name);
-  return found == validation.suites.end() ? nullptr : &*found;
-}
-
-std::string heading_text(const Validation& validation, const std::string& suite) {
-  const Heading* const heading = heading_of(validation, suite);
-  return heading == nullptr ? suite : heading->title;
+  return found == validation.suites.end() ? Heading{.name = suite, .title = suite} : *found;
 }
 
 // Calls `tell` with each longest run of neighbours of the same key.
@@ -72,9 +68,9 @@ void for_each_run(const std::vector<Element>& elements, const KeyOf& key_of, con
 // Returns a table of groups for each suite.
 std::string groups_section(const Validation& validation) {
   std::string text;
-  for_each_run(groups_by_figure(validation), &Group::suite, [&](const std::vector<Group>& of_suite) {
+  for_each_run(groups_by(By::figure, validation), &Group::suite, [&](const std::vector<Group>& of_suite) {
     const std::string& suite = of_suite.front().suite;
-    text += fmt::format("\n### {}: {}\n\n", suite, study::markdown_text(heading_text(validation, suite)));
+    text += fmt::format("\n### {}: {}\n\n", suite, study::markdown_text(heading_of(validation, suite).title));
     text += table_of_groups(of_suite, {{{"group", "group", ""}, &Group::name},
                                        {{"figure", "figure", ""}, &Group::figure},
                                        {{"role", "role", ""}, &Group::role}});
@@ -97,21 +93,12 @@ std::string protocols_of_others(const Validation& validation) {
   return text;
 }
 
-// Returns the rows of a table with this word in a column.
-study::ResultTable rows_of(const study::ResultTable& table, const std::string& column, const std::string& word) {
-  const std::size_t place = study::place_of(table.columns(), column);
-  study::ResultTable own(table.columns());
-  for (const std::vector<study::Cell>& row : table.rows()) {
-    if (study::word_of(row[place]) == word) own.add_row(row);
-  }
-  return own;
-}
-
 // Returns a table of claims for each role.
 std::string claims_section(const study::Results& results) {
   std::string text;
   for (const char* const role : {"predict", "calibrate", "probe", "unlisted"}) {
-    const study::ResultTable own = rows_of(results.table("claims")->table, "role", role);
+    const study::ResultTable own =
+        study::rows_that_meet({.where = {{"role", "=", {role}}}}, results.table("claims")->table);
     if (!own.rows().empty()) text += fmt::format("\nRole {}:\n\n{}", role, markdown_of(own));
   }
   return text;
@@ -150,10 +137,9 @@ column is no prediction, as the others' are. BLIS_trained and LLMServingSim have
 
 std::string accuracy_table(const Validation& validation) {
   // Predictions come first, and within each role the suites of the MI300X do.
-  std::vector<Group> groups = groups_by_suite(validation);
+  std::vector<Group> groups = groups_by(By::suite, validation);
   const auto rank = [&](const Group& group) {
-    const Heading* const suite = heading_of(validation, group.suite);
-    const bool other_machine = suite == nullptr || !suite->platform.starts_with("mi300x");
+    const bool other_machine = !heading_of(validation, group.suite).platform.starts_with("mi300x");
     return std::tuple(group.role != calibrate::Role::predict, group.role, other_machine);
   };
   std::ranges::stable_sort(groups, {}, rank);
@@ -163,7 +149,7 @@ std::string accuracy_table(const Validation& validation) {
     const auto hardest = std::ranges::min_element(contests, {}, &Contest::theirs);
     return fmt::format("{} {} / {}", hardest->rule, in_percent(hardest->theirs), in_percent(hardest->ours));
   };
-  const auto title = [&](const Group& group) { return heading_text(validation, group.suite); };
+  const auto title = [&](const Group& group) { return heading_of(validation, group.suite).title; };
   std::string text;
   for_each_run(groups, &Group::role, [&](const std::vector<Group>& of_role) {
     text += fmt::format("## By suite, role {}\n\n", to_string(of_role.front().role));

@@ -10,10 +10,10 @@
 #include "calibrate/readers/trial_fields.h"
 #include "sim/config/config.h"
 #include "sim/config/csv_file.h"
-#include "sim/config/expression.h"
 #include "sim/config/nearest_name.h"
 #include "study/experiment/experiment.h"
 #include "study/report/table_of.h"
+#include "study/report/table_summary.h"
 #include "study/serve/serve.h"
 #include "study/sweep/serve_study.h"
 #include "study/sweep/sweep_axis.h"
@@ -111,40 +111,24 @@ void add_intervals(std::vector<Claim>& claims, std::span<const std::string> pape
 
 namespace {
 
-using calibrate::Fields;
 using Tables = std::vector<study::NamedTable>;
 
-// A TrialStudy has a row per combination of the axes. A cell is the least figure of the trials that are possible.
+// A TrialStudy has a row for each combination of its axes that the machine can run, with the figure `seen` of its
+// trial.
 struct TrialStudy {
   std::string name;
-  std::string trial;  // a kind of calibrate/readers/trial_fields.h
-  std::vector<study::SweepAxis> over{};
-  study::Figure see = study::Figure::time;  // the figure of all trials
-  std::vector<std::pair<std::string, std::vector<Fields>>> columns{};
+  std::string trial;  // a kind of calibrate/readers/trial_fields.h, whose fields the axes are
+  study::PointSequence points;
+  study::Figure see = study::Figure::time;
 };
 
-Fields read_fields(sim::Section section) {
-  Fields fields;
-  for (const std::string& key : section.keys()) fields[key] = section.text(key);
-  return fields;
-}
-
 TrialStudy read_trials(const std::string& name, std::string_view trial, sim::Section& section) {
-  TrialStudy study{name, std::string(trial)};
-  for (const sim::Section& axis : section.list("over")) study.over.push_back(study::read_axis(axis));
+  std::vector<study::SweepAxis> axes;
+  for (const sim::Section& axis : section.list("over")) axes.push_back(study::read_axis(axis));
   std::vector<sim::Choice<study::Figure>> figures;
   for (const study::FigureForm& form : study::all_figures()) figures.emplace_back(form.key, form.figure);
-  study.see = section.choice<study::Figure>("see", figures, study::Figure::time);
-  sim::Section columns = section.section("columns");
-  for (const std::string& key : columns.keys()) {
-    auto& [column, trials] = study.columns.emplace_back(key, std::vector<Fields>());
-    if (columns.holds_list(key)) {
-      for (const sim::Section& each : columns.list(key)) trials.push_back(read_fields(each));
-    } else {
-      trials.push_back(read_fields(columns.section(key)));
-    }
-  }
-  return study;
+  const auto see = section.choice<study::Figure>("see", figures, study::Figure::time);
+  return {name, std::string(trial), study::PointSequence(std::move(axes), {}), see};
 }
 
 // Returns the table of the points of a study and those of its summaries.
@@ -171,8 +155,8 @@ Tables tables_of_sweep(const std::string& name_of_study, const ClaimInputs& inpu
   return tables;
 }
 
-// Returns a row for each point of a study of serving, with the figures of every case: "each_tokens_per_s".
-study::ResultTable table_of_serving(const std::string& name_of_study, const std::vector<std::string>& of_cases,
+// Returns a row for each point of these cases of a study of serving.
+study::ResultTable table_of_serving(const std::string& name_of_study, const std::vector<std::string>& cases,
                                     const ClaimInputs& inputs) {
   const std::filesystem::path file = inputs.experiments.parent_path() / "serve" / name_of_study;
   sim::Config config = sim::Config::from_file(file);
@@ -180,81 +164,51 @@ study::ResultTable table_of_serving(const std::string& name_of_study, const std:
   const study::Given nothing;
   const study::ServeStudy map(config.root(), nothing, file, no_command_line);
   config.check();
-  const study::SweepAxis& cases = map.axes().front();
-  const std::size_t points = map.size() / cases.values.size();
+  for (const std::string& name : cases) {
+    if (map.axes().front().place_of(name) < map.axes().front().values.size()) continue;
+    throw sim::ConfigError({{file.string(), "cases", "none is named '" + name + "'"}});
+  }
   const std::vector<study::Shown<study::ServeResult>> shown = study::shown_of_serving();
   std::vector<study::Column> columns;
-  for (std::size_t axis = 1; axis < map.axes().size(); ++axis) {
-    columns.push_back({map.axes()[axis].name, map.axes()[axis].name, ""});
-  }
-  std::vector<std::size_t> firsts;  // first point of each case
-  for (const std::string& name : of_cases) {
-    const std::size_t place = cases.place_of(name);
-    if (place == cases.values.size())
-      throw sim::ConfigError({{file.string(), "cases", "none is named '" + name + "'"}});
-    firsts.push_back(place * points);
-    for (const study::Shown<study::ServeResult>& one : shown) {
-      columns.push_back(one.column);
-      columns.back().key = name + "_" + one.column.key;
-    }
-  }
+  for (const study::SweepAxis& axis : map.axes()) columns.push_back({axis.name, axis.name, ""});
+  for (const study::Shown<study::ServeResult>& one : shown) columns.push_back(one.column);
   study::ServeMachine machine(inputs.testbed.platform());
   study::ResultTable table(std::move(columns));
-  for (std::size_t point = 0; point < points; ++point) {
-    const std::vector<study::AxisValue> values = map.point(point).values;
+  for (std::size_t index = 0; index < map.size(); ++index) {
+    const study::Point point = map.point(index);
+    if (std::ranges::count(cases, point.values.front().label) == 0) continue;
     std::vector<study::Cell> row;
-    for (std::size_t axis = 1; axis < values.size(); ++axis) row.emplace_back(values[axis].label);
-    for (const std::size_t first : firsts) {
-      const study::ServeResult result = machine.ask(map.question(map.point(first + point)), 0);
-      for (const study::Shown<study::ServeResult>& one : shown) row.push_back(one.cell(result));
-    }
+    for (const study::AxisValue& value : point.values) row.emplace_back(value.label);
+    const study::ServeResult result = machine.ask(map.question(point), 0);
+    for (const study::Shown<study::ServeResult>& one : shown) row.push_back(one.cell(result));
     table.add_row(std::move(row));
   }
   return table;
 }
 
-// Returns the figure of a trial, or nothing if the machine cannot run it. Ignores axes that its kind has no field for.
-std::optional<double> seen_of(const TrialStudy& study, const Fields& row, const Fields& own, study::Testbed& testbed) {
-  const std::vector<std::string_view> known = calibrate::fields_of(study.trial);
-  Fields fields;
-  for (const auto& [name, word] : row) {
-    if (std::ranges::find(known, name) != known.end()) fields[name] = word;
-  }
-  for (const auto& [name, word] : own) {
-    fields[name] = sim::replaced(word, [&row](std::string_view of) -> sim::NamedValue {
-      const auto found = row.find(of);
-      if (found == row.end()) throw std::runtime_error(std::string(of) + " is no axis");
-      return sim::value_of_text(found->second);
-    });
-  }
-  std::vector<sim::Fault> faults;
-  const study::Trial trial = calibrate::read_trial(study.trial, fields, faults);
-  if (!faults.empty()) throw sim::ConfigError({{"studies." + study.name, faults.front().where, faults.front().what}});
-  if (!study::why_impossible(testbed, trial).empty()) return {};
-  return study::observe(testbed, trial, {study.see}).at(study.see);
-}
-
-study::ResultTable table_of_trials(const TrialStudy& study, const ClaimInputs& inputs) {
-  const study::PointSequence points(study.over, {});
+study::ResultTable table_of_trials(const TrialStudy& study, study::Testbed& testbed) {
+  const std::vector<study::SweepAxis>& axes = study.points.axes();
   std::vector<study::Column> columns;
-  for (const study::SweepAxis& axis : study.over) columns.push_back({axis.name, axis.name, ""});
-  for (const auto& [name, trials] : study.columns) columns.push_back({name, name, ""});
+  for (const study::SweepAxis& axis : axes) {
+    columns.push_back({axis.name, axis.name, ""});
+    columns.insert(columns.end(), axis.label_columns.begin(), axis.label_columns.end());
+  }
+  columns.push_back({"seen", "seen", ""});
   study::ResultTable table(std::move(columns));
-  for (std::uint64_t index = 0; index < points.size(); ++index) {
-    Fields fields;
+  for (std::uint64_t index = 0; index < study.points.size(); ++index) {
+    const std::vector<study::AxisValue> values = study.points.point(index).values;
+    calibrate::Fields fields;
     std::vector<study::Cell> row;
-    for (const study::AxisValue& value : points.point(index).values) {
-      row.emplace_back(value.label);
-      for (const study::Assignment& assignment : value.assignments) fields[assignment.name] = assignment.value;
+    for (std::size_t axis = 0; axis < axes.size(); ++axis) {
+      row.emplace_back(values[axis].label);
+      std::ranges::move(axes[axis].label_cells(values[axis]), std::back_inserter(row));
+      for (const study::Assignment& assignment : values[axis].assignments) fields[assignment.name] = assignment.value;
     }
-    for (const auto& [name, trials] : study.columns) {
-      std::optional<double> least;
-      for (const Fields& own : trials) {
-        const std::optional<double> seen = seen_of(study, fields, own, inputs.testbed);
-        if (seen) least = std::min(least.value_or(*seen), *seen);
-      }
-      row.push_back(study::cell_of(least));
-    }
+    std::vector<sim::Fault> faults;
+    const study::Trial trial = calibrate::read_trial(study.trial, fields, faults);
+    if (!faults.empty()) throw sim::ConfigError({{"studies." + study.name, faults.front().where, faults.front().what}});
+    if (!study::why_impossible(testbed, trial).empty()) continue;
+    row.emplace_back(study::observe(testbed, trial, {study.see}).at(study.see));
     table.add_row(std::move(row));
   }
   return table;
@@ -287,15 +241,20 @@ ClaimStudy read_study(const std::string& name, sim::Section section) {
     section.fault("sweep", "a study has one of sweep, serve and trial");
   }
   const std::vector<std::string> cases = serve.empty() ? std::vector<std::string>() : section.texts("cases");
+  const std::vector<study::TableSummary> summaries = study::read_summaries(section, {}, {});
+  const auto with_summaries = [summaries](study::ResultTable rows) {
+    Tables tables = study::summarized(summaries, rows);
+    tables.push_back({"rows", "", std::move(rows)});
+    return tables;
+  };
   if (!trial.empty()) {
-    return [study = read_trials(name, trial, section)](const ClaimInputs& inputs) -> Tables {
-      return {{"results", "", table_of_trials(study, inputs)}};
+    return [study = read_trials(name, trial, section), with_summaries](const ClaimInputs& inputs) {
+      return with_summaries(table_of_trials(study, inputs.testbed));
     };
   }
   if (!sweep.empty()) return [sweep](const ClaimInputs& inputs) { return tables_of_sweep(sweep, inputs); };
-  return [serve, cases](const ClaimInputs& inputs) -> Tables {
-    if (inputs.drawn) return {};
-    return {{"results", "", table_of_serving(serve, cases, inputs)}};
+  return [serve, cases, with_summaries](const ClaimInputs& inputs) {
+    return inputs.drawn ? Tables() : with_summaries(table_of_serving(serve, cases, inputs));
   };
 }
 
@@ -343,20 +302,12 @@ ClaimValues ClaimBook::predict(std::span<const std::string> papers, const ClaimI
 
 namespace {
 
-void check_figures(sim::Section& section, const std::vector<std::string>& figures) {
-  for (const std::string& figure : figures) {
-    if (study::figure_named(figure) != nullptr) continue;
-    section.fault("figures", "'" + figure + "' is no figure" +
-                                 sim::name_hint(figure, study::all_figures(), &study::FigureForm::key));
-  }
-}
-
 Deviation read_deviation(sim::Section section) {
-  Deviation deviation;
-  deviation.number = static_cast<int>(section.integer("number", 1, 1000));
-  deviation.title = section.text("title");
-  deviation.cause = section.text("cause");
-  deviation.decides = section.text("decides");
+  constexpr sim::Limits<sim::Bytes> sizes{sim::Bytes(0.0), sim::Bytes(1e18)};
+  Deviation deviation{.number = static_cast<int>(section.integer("number", 1, 1000)),
+                      .title = section.text("title"),
+                      .cause = section.text("cause"),
+                      .decides = section.text("decides")};
   if (section.has("claims")) {
     deviation.claims = section.texts("claims");
     deviation.beyond = section.numbers("beyond", 0.0, 1e6);
@@ -368,11 +319,13 @@ Deviation read_deviation(sim::Section section) {
     deviation.suite = section.text("suite");
     deviation.group = section.text("group");
     if (section.has("figures")) deviation.figures = section.texts("figures");
-    check_figures(section, deviation.figures);
-    deviation.least_size =
-        section.quantity<sim::Bytes>("from", {sim::Bytes(0.0), sim::Bytes(1e18)}, sim::Bytes(0.0)).value();
-    deviation.greatest_size =
-        section.quantity<sim::Bytes>("to", {sim::Bytes(0.0), sim::Bytes(1e18)}, sim::Bytes(0.0)).value();
+    for (const std::string& figure : deviation.figures) {
+      if (study::figure_named(figure) != nullptr) continue;
+      section.fault("figures", "'" + figure + "' is no figure" +
+                                   sim::name_hint(figure, study::all_figures(), &study::FigureForm::key));
+    }
+    deviation.least_size = section.quantity("from", sizes, sim::Bytes(0.0)).value();
+    deviation.greatest_size = section.quantity("to", sizes, sim::Bytes(0.0)).value();
     deviation.error = section.choice<Deviation::Error>("error", sim::choices_of<Deviation::Error>());
     deviation.above = section.number("above", 0.0, 10.0);
   }
@@ -433,13 +386,8 @@ std::vector<Gap> gaps_of(std::span<const Deviation> deviations, std::span<const 
                          std::span<const Case> cases) {
   std::vector<Gap> gaps;
   for (const Deviation& deviation : deviations) {
-    Gap& gap = gaps.emplace_back();
-    gap.deviation = deviation;
-    if (deviation.suite.empty()) {
-      judge_claims(gap, claims);
-    } else {
-      judge_cases(gap, cases);
-    }
+    Gap& gap = gaps.emplace_back(Gap{.deviation = deviation});
+    deviation.suite.empty() ? judge_claims(gap, claims) : judge_cases(gap, cases);
   }
   return gaps;
 }

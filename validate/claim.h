@@ -129,7 +129,7 @@ struct Gap {
   bool tested = false;  // its claims or cases were among those compared
   bool open = false;    // the gap still exists
   bool grown = false;   // a claim lies further beyond its band than the deviation says
-  std::string size;     // in words: "ID: 0.59, band 0.19 to 0.51", "median error 33 %, worst 48 %, of 12 cases"
+  std::string size{};   // in words: "ID: 0.59, band 0.19 to 0.51", "median error 33 %, worst 48 %, of 12 cases"
 };
 
 std::vector<Gap> gaps_of(std::span<const Deviation> deviations, std::span<const Claim> claims,

@@ -19,9 +19,8 @@ namespace c3sim::validate {
 
 namespace {
 
-std::optional<double> ratio_of(const Beside& wall) {
-  if (wall.measured <= 0.0) return {};
-  return wall.predicted / wall.measured;
+std::optional<double> ratio_of(const std::optional<Beside>& wall) {
+  return wall && wall->measured > 0.0 ? std::optional(wall->predicted / wall->measured) : std::nullopt;
 }
 
 bool runs_at_once(const Case& one) {
@@ -52,7 +51,7 @@ std::optional<Beside> longer_than(const Case& one, const std::optional<Beside>& 
   return Beside{one.measured / alone->measured - 1.0, *one.predicted / alone->predicted - 1.0};
 }
 
-void add(CostOfRun& run, const Case& one) {
+void add(Cost& run, const Case& one) {
   if (one.figure == study::Figure::gemm_time) {
     run.gemm = longer_than(one, gemm_alone_of(one));
   } else if (one.figure == study::Figure::collective_time) {
@@ -66,22 +65,35 @@ void add(CostOfRun& run, const Case& one) {
   }
 }
 
-// Returns the figure for the runs in which it is known.
-std::vector<Beside> known(const std::vector<CostOfRun>& runs, std::optional<Beside> CostOfRun::*figure) {
+// Returns the figure of the runs in which it is known.
+std::vector<Beside> known(const std::vector<Cost>& runs, std::optional<Beside> Cost::*figure) {
   std::vector<Beside> known;
-  for (const CostOfRun& run : runs) {
+  for (const Cost& run : runs) {
     if (run.*figure) known.push_back(*(run.*figure));
   }
   return known;
 }
 
-Beside sum_of(const std::vector<Beside>& some) {
+// Returns the sum, divided by `count`; nothing of none.
+std::optional<Beside> sum_of(const std::vector<Beside>& some, std::size_t count = 1) {
+  if (some.empty()) return {};
   Beside sum;
-  for (const Beside& one : some) {
-    sum.measured += one.measured;
-    sum.predicted += one.predicted;
+  for (const Beside& one : some) sum = {sum.measured + one.measured, sum.predicted + one.predicted};
+  return Beside{sum.measured / static_cast<double>(count), sum.predicted / static_cast<double>(count)};
+}
+
+void sum_up(Cost& cost) {
+  const std::vector<Beside> unprobed = known(cost.runs, &Cost::unprobed);
+  cost.wall = sum_of(cost.walls());
+  if (unprobed.size() == cost.walls().size()) cost.unprobed = sum_of(unprobed);
+  for (const auto operation : {&Cost::gemm, &Cost::collective}) {
+    const std::vector<Beside> stretches = known(cost.runs, operation);
+    cost.*operation = sum_of(stretches, stretches.size());
   }
-  return sum;
+  for (const Cost& run : cost.runs) {
+    cost.parts.resize(std::max(cost.parts.size(), run.parts.size()));
+    std::ranges::transform(run.parts, cost.parts, cost.parts.begin(), std::plus());
+  }
 }
 
 }  // namespace
@@ -93,37 +105,23 @@ std::optional<Beside> cost_alone_of(const Case& one) {
   return Beside{std::max(gemm->measured, collective->measured), std::max(gemm->predicted, collective->predicted)};
 }
 
-Beside Cost::wall() const { return sum_of(known(runs, &CostOfRun::wall)); }
+std::vector<Beside> Cost::walls() const { return known(runs, &Cost::wall); }
 
-std::size_t Cost::walls() const { return known(runs, &CostOfRun::wall).size(); }
+std::optional<double> Cost::ratio() const { return ratio_of(wall); }
 
-std::optional<double> Cost::ratio() const { return ratio_of(wall()); }
-
-std::optional<double> Cost::ratio_unprobed() const {
-  const std::vector<Beside> unprobed = known(runs, &CostOfRun::unprobed);
-  return unprobed.size() == walls() ? ratio_of(sum_of(unprobed)) : std::nullopt;
-}
-
-std::vector<double> Cost::parts() const {
-  std::vector<double> sums;
-  for (const CostOfRun& run : runs) {
-    sums.resize(std::max(sums.size(), run.parts.size()));
-    std::ranges::transform(run.parts, sums, sums.begin(), std::plus());
-  }
-  return sums;
-}
+std::optional<double> Cost::ratio_unprobed() const { return ratio_of(unprobed); }
 
 std::optional<study::Interval> Cost::ratio_interval() const {
   constexpr std::size_t fewest = 3;
   constexpr int draws = 1000;
   constexpr std::uint64_t seed = 1;
-  const std::vector<Beside> walls = known(runs, &CostOfRun::wall);
-  if (walls.size() < fewest) return {};
+  const std::vector<Beside> all = walls();
+  if (all.size() < fewest) return {};
   std::mt19937_64 generator(seed);
   std::vector<double> ratios;
   for (int draw = 0; draw < draws; ++draw) {
-    std::vector<Beside> sample(walls.size());
-    std::ranges::generate(sample, [&] { return walls[generator() % walls.size()]; });
+    std::vector<Beside> sample(all.size());
+    std::ranges::generate(sample, [&] { return all[generator() % all.size()]; });
     if (const std::optional<double> ratio = ratio_of(sum_of(sample))) ratios.push_back(*ratio);
   }
   // If many samples cost nothing, the ratio has no meaningful interval.
@@ -131,28 +129,20 @@ std::optional<study::Interval> Cost::ratio_interval() const {
   return study::Interval{study::quantile(ratios, 0.05), study::quantile(ratios, 0.95)};
 }
 
-std::optional<Beside> Cost::mean_stretch(std::optional<Beside> CostOfRun::*operation) const {
-  const std::vector<Beside> stretches = known(runs, operation);
-  if (stretches.empty()) return {};
-  const auto count = static_cast<double>(stretches.size());
-  const Beside sum = sum_of(stretches);
-  return Beside{sum.measured / count, sum.predicted / count};
-}
-
 std::vector<Cost> costs_of(std::span<const Case> cases) {
   // A row of a table may hold several runs, which differ in their trials and machines.
   using Run = std::tuple<std::string, study::Trial, Machine>;
-  std::map<std::tuple<std::string, calibrate::Role, Cost::Of, std::string>, std::map<Run, CostOfRun>> groups;
+  std::map<std::tuple<std::string, calibrate::Role, Cost::Of, std::string>, std::map<Run, Cost>> groups;
   for (const Case& one : cases) {
     if (!runs_at_once(one)) continue;
     for (const auto& [of, name] : {std::pair(Cost::Of::suite, std::string("all of it")),
                                    {Cost::Of::group, one.group},
                                    {Cost::Of::table, "table " + one.file()}}) {
       if (name.empty()) continue;
-      CostOfRun& run = groups[{one.suite, one.role, of, name}][{one.where, one.trial, one.machine}];
-      run.where = one.where;
-      run.what = study::to_string(one.trial);
-      add(run, one);
+      const auto [run, is_new] = groups[{one.suite, one.role, of, name}].try_emplace(
+          {one.where, one.trial, one.machine},
+          Cost{one.suite, one.role, of, name, one.where, study::to_string(one.trial)});
+      add(run->second, one);
     }
   }
   std::vector<Cost> costs;
@@ -162,6 +152,7 @@ std::vector<Cost> costs_of(std::span<const Case> cases) {
     for (auto& [what, run] : runs) {
       if (run.wall || run.gemm || run.collective) cost.runs.push_back(std::move(run));
     }
+    sum_up(cost);
     if (!cost.runs.empty()) costs.push_back(std::move(cost));
   }
   return costs;
@@ -235,39 +226,46 @@ using study::ResultTable;
 using study::Shown;
 using study::table_of;
 
-// Returns one side of a pair as a cell, which is empty if there is no pair.
+std::vector<Shown<Cost>> shown_keys() {
+  return {{{"suite", "suite", ""}, [](const Cost& cost) { return suite_title(cost.suite); }},
+          {{"group", "group", ""}, &Cost::name},
+          {{"role", "role", ""}, &Cost::role}};
+}
+
+// Returns what shows one side of a pair, times `scale`; the cell is empty if there is no pair.
 template <class Pair>
-Cell side_of(const std::optional<Pair>& pair, double Pair::*side, double scale = 1.0) {
-  return pair ? Cell((*pair).*side * scale) : Cell();
+auto side_of(std::optional<Pair> Cost::*pair, double Pair::*side, double scale = 1.0) {
+  return [=](const Cost& cost) { return cost.*pair ? Cell((*(cost.*pair)).*side * scale) : Cell(); };
 }
 
 // Returns the columns that all tables of costs have. Times in microseconds show `decimals` decimals. The columns
-// `behind_walls` stand between the costs of runs and the slowdowns of their operations.
-std::vector<Shown<Cost>> shown_costs(std::vector<Shown<Cost>> first, int decimals,
+// `behind` stand behind the role, and `behind_walls` between the costs of runs and the slowdowns of their operations.
+std::vector<Shown<Cost>> shown_costs(const std::vector<Shown<Cost>>& behind, int decimals,
                                      const std::vector<Shown<Cost>>& behind_walls) {
-  using C = const Cost&;
-  const auto wall = [](double Beside::*side) {
-    return [side](C cost) { return cost.walls() > 0 ? Cell(cost.wall().*side * 1e6) : Cell(); };
+  std::vector<Shown<Cost>> shown = shown_keys();
+  const auto add = [&shown](const std::vector<Shown<Cost>>& more) {
+    shown.insert(shown.end(), more.begin(), more.end());
   };
-  const auto stretch = [](std::optional<Beside> CostOfRun::*operation, double Beside::*side) {
-    return [operation, side](C cost) { return side_of(cost.mean_stretch(operation), side, percent); };
-  };
-  first.push_back({{"cost_us", "cost, measured", "us", decimals}, wall(&Beside::measured)});
-  first.push_back({{"predicted_cost_us", "predicted", "us", decimals}, wall(&Beside::predicted)});
-  first.insert(first.end(), behind_walls.begin(), behind_walls.end());
-  for (const auto& [key, heading, operation] : {std::tuple("gemm_longer_pct", "GEMM longer", &CostOfRun::gemm),
-                                                {"collective_longer_pct", "collective", &CostOfRun::collective}}) {
-    first.push_back({{key, heading, "%", 1}, stretch(operation, &Beside::measured)});
-    first.push_back({{fmt::format("predicted_{}", key), "predicted", "%", 1}, stretch(operation, &Beside::predicted)});
+  add(behind);
+  add({{{"cost_us", "cost, measured", "us", decimals}, side_of(&Cost::wall, &Beside::measured, 1e6)},
+       {{"predicted_cost_us", "predicted", "us", decimals}, side_of(&Cost::wall, &Beside::predicted, 1e6)}});
+  add(behind_walls);
+  for (const auto& [key, heading, operation] : {std::tuple("gemm_longer_pct", "GEMM longer", &Cost::gemm),
+                                                {"collective_longer_pct", "collective", &Cost::collective}}) {
+    add({{{key, heading, "%", 1}, side_of(operation, &Beside::measured, percent)},
+         {{fmt::format("predicted_{}", key), "predicted", "%", 1}, side_of(operation, &Beside::predicted, percent)}});
   }
-  return first;
+  return shown;
 }
 
 }  // namespace
 
 ResultTable cost_table(std::span<const Case> cases) {
   const auto end = [](double study::Interval::*side) {
-    return [side](const Cost& cost) { return side_of(cost.ratio_interval(), side); };
+    return [side](const Cost& cost) {
+      const std::optional<study::Interval> interval = cost.ratio_interval();
+      return interval ? Cell((*interval).*side) : Cell();
+    };
   };
   std::vector<Shown<Cost>> ratios{{{"ratio", "ratio", "", 2}, &Cost::ratio},
                                   {{"ratio_low", "90 % from", "", 2}, end(&study::Interval::low)},
@@ -275,47 +273,33 @@ ResultTable cost_table(std::span<const Case> cases) {
   if (std::ranges::any_of(cases, [](const Case& one) { return one.cost_unprobed.has_value(); })) {
     ratios.push_back({{"ratio_without_probes", "ratio without probes", "", 2}, &Cost::ratio_unprobed});
   }
-  return table_of<Cost>(costs_of(cases),
-                        shown_costs({{{"suite", "suite", ""}, [](const Cost& cost) { return suite_title(cost.suite); }},
-                                     {{"group", "group", ""}, &Cost::name},
-                                     {{"role", "role", ""}, &Cost::role},
-                                     {{"walls", "walls", ""}, &Cost::walls}},
-                                    0, ratios));
+  const Shown<Cost> walls{{"walls", "walls", ""}, [](const Cost& cost) { return cost.walls().size(); }};
+  return table_of<Cost>(costs_of(cases), shown_costs({walls}, 0, ratios));
 }
 
 ResultTable cost_run_table(std::span<const Case> cases) {
   std::vector<Cost> runs;
   for (const Cost& cost : costs_of(cases)) {
-    if (cost.of != Cost::Of::group) continue;
-    for (const CostOfRun& run : cost.runs) runs.push_back({cost.suite, cost.role, cost.of, cost.name, {run}});
+    if (cost.of == Cost::Of::group) runs.insert(runs.end(), cost.runs.begin(), cost.runs.end());
   }
-  using C = const Cost&;
-  return table_of<Cost>(runs, shown_costs({{{"suite", "suite", ""}, [](C cost) { return suite_title(cost.suite); }},
-                                           {{"group", "group", ""}, &Cost::name},
-                                           {{"role", "role", ""}, &Cost::role},
-                                           {{"where", "where", ""}, [](C cost) { return cost.runs.front().where; }},
-                                           {{"run", "run", ""}, [](C cost) { return cost.runs.front().what; }}},
-                                          1, {}));
+  return table_of<Cost>(
+      runs, shown_costs({{{"where", "where", ""}, &Cost::where}, {{"run", "run", ""}, &Cost::what}}, 1, {}));
 }
 
 ResultTable cost_part_table(std::span<const Case> cases) {
   using C = const Cost&;
-  constexpr double microseconds = 1e6;
   std::vector<Cost> costs = costs_of(cases);
-  std::erase_if(costs, [](C cost) { return cost.parts().empty() || cost.wall().predicted <= 0.0; });
-  const auto share = [](C cost, double part) { return Cell(part / cost.wall().predicted * percent); };
-  std::vector<Shown<Cost>> shown{
-      {{"suite", "suite", ""}, [](C cost) { return suite_title(cost.suite); }},
-      {{"group", "group", ""}, &Cost::name},
-      {{"role", "role", ""}, &Cost::role},
-      {{"predicted_cost_us", "cost, predicted", "us", 0}, [](C cost) { return cost.wall().predicted * microseconds; }}};
+  std::erase_if(costs, [](C cost) { return cost.parts.empty() || cost.wall->predicted <= 0.0; });
+  const auto share = [](C cost, double part) { return Cell(part / cost.wall->predicted * percent); };
+  std::vector<Shown<Cost>> shown = shown_keys();
+  shown.push_back({{"predicted_cost_us", "cost, predicted", "us", 0}, side_of(&Cost::wall, &Beside::predicted, 1e6)});
   for (std::size_t i = 0; i < models::sharing_mechanisms.size(); ++i) {
     const std::string name(to_string(models::sharing_mechanisms[i]));
-    shown.push_back({{name + "_pct", name, "%", 1}, [i, share](C cost) { return share(cost, cost.parts()[i]); }});
+    shown.push_back({{name + "_pct", name, "%", 1}, [i, share](C cost) { return share(cost, cost.parts[i]); }});
   }
   shown.push_back({{"rest_pct", "rest", "%", 1}, [share](C cost) {
-                     double rest = cost.wall().predicted;
-                     for (const double part : cost.parts()) rest -= part;
+                     double rest = cost.wall->predicted;
+                     for (const double part : cost.parts) rest -= part;
                      return share(cost, rest);
                    }});
   return table_of<Cost>(costs, shown);

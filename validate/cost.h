@@ -22,45 +22,34 @@ struct Beside {
   double predicted = 0.0;
 };
 
-// CostOfRun is the cost of a GEMM that runs with a collective, or of either with a hog. Times are in seconds.
-struct CostOfRun {
-  std::string where;             // file:line
-  std::string what;              // trial in words
-  std::optional<Beside> wall{};  // time beyond the longer operation alone; negative if the run is shorter
-  std::optional<Beside> gemm{};  // slowdown less one: 0.25 if it took 1.25 times as long as alone
-  std::optional<Beside> collective{};
-  std::optional<Beside> unprobed{};  // the wall, predicted without probes, if requested
-  std::vector<double> parts{};       // of the predicted wall, by mechanism, if requested
-};
-
 // Returns the time of the longer operation of a run alone, by the protocol of the run, or nothing if the operations do
 // not run at once or if a time is unknown.
 std::optional<Beside> cost_alone_of(const Case& one);
 
-// A Cost sums the runs of a whole suite, of a group or of a table.
+// A Cost is that of one run of a GEMM with a collective, or of either with a hog, or of all runs of a whole suite, of a
+// group or of a table. Times are in seconds.
 struct Cost {
   enum class Of { suite, group, table };
 
   std::string suite;
   calibrate::Role role = calibrate::Role::unlisted;
   Of of = Of::suite;
-  std::string name;  // "all of it", the group, or "table t.csv"
-  std::vector<CostOfRun> runs;
+  std::string name;                  // "all of it", the group, or "table t.csv"
+  std::string where{}, what{};       // of one run: file:line, and the trial in words
+  std::optional<Beside> wall{};      // time beyond the longer operation alone; negative if a run is shorter; a sum
+  std::optional<Beside> unprobed{};  // the wall, predicted without probes, if requested for each; a sum
+  std::optional<Beside> gemm{};  // slowdown of the GEMM, less one: 0.25 if it took 1.25 times as long as alone; a mean
+  std::optional<Beside> collective{};  // slowdown of the collective, less one; a mean
+  std::vector<double> parts{};         // of the predicted wall, by mechanism, if requested; sums
+  std::vector<Cost> runs{};            // none of one run
 
-  // wall() sums over the runs whose walls were measured, and walls() counts these.
-  Beside wall() const;
-  std::size_t walls() const;
-  // Returns predicted over measured wall(), or nothing if the measured runs cost nothing.
+  // Returns predicted over measured wall, or nothing if the measured runs cost nothing; also without probes.
   std::optional<double> ratio() const;
+  std::optional<double> ratio_unprobed() const;
   // Returns the 90 % interval of the ratio by resampling the runs with replacement (the bootstrap of Efron, Annals of
   // Statistics 7, 1979). The draws are always the same. Fewer than three runs have no interval.
   std::optional<study::Interval> ratio_interval() const;
-  // Returns the ratio for predictions without probes, or nothing if these were not requested.
-  std::optional<double> ratio_unprobed() const;
-  // Returns sums over the runs with measured walls by mechanism; they are empty if not requested.
-  std::vector<double> parts() const;
-  // Returns means over the runs in which the time of the operation was measured, or nothing if there is no such run.
-  std::optional<Beside> mean_stretch(std::optional<Beside> CostOfRun::*operation) const;
+  std::vector<Beside> walls() const;  // of the runs whose walls were measured
 };
 
 // Returns the costs of all predicted runs of a GEMM at once with a collective whose times alone were measured, by suite

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <deque>
 #include <memory>
 #include <set>
 #include <utility>
@@ -62,7 +63,6 @@ namespace {
 
 // A Batch holds trials of one machine and the figures to observe; one thread runs them on one testbed.
 using Batch = std::vector<std::pair<study::Trial, std::set<study::Figure>>>;
-using Batches = std::map<Machine, std::vector<Batch>>;
 
 struct Outcome {
   study::Figures figures;
@@ -71,29 +71,6 @@ struct Outcome {
 
 // These slowdowns against runs in turn give the predicted time of each operation in turn.
 constexpr std::array figures_in_turn{study::Figure::gemm_stretch_in_turn, study::Figure::collective_stretch_in_turn};
-
-bool is_told_in_turn(const Case& one) { return one.alone.gemm_in_turn || one.alone.collective_in_turn; }
-
-// Returns batches with each trial once. If `with_turns` is set, trials whose operations were measured in turn get
-// figures_in_turn, too.
-Batches batches_of(const std::vector<Case>& cases, bool with_turns) {
-  constexpr std::size_t most = 16;  // enough for testbeds to reuse runs, few enough to share the work evenly
-  std::map<Machine, std::map<study::Trial, std::set<study::Figure>>> questions;
-  for (const Case& one : cases) {
-    std::set<study::Figure>& asked = questions[one.machine][one.trial];
-    asked.insert(one.figure);
-    if (with_turns && is_told_in_turn(one)) asked.insert(figures_in_turn.begin(), figures_in_turn.end());
-  }
-  Batches batches;
-  for (const auto& [machine, trials] : questions) {
-    std::vector<Batch>& own = batches[machine];
-    for (const auto& asked : trials) {
-      if (own.empty() || own.back().size() == most) own.emplace_back();
-      own.back().push_back(asked);
-    }
-  }
-  return batches;
-}
 
 calibrate::Met play_again(study::Testbed& testbed, const std::string& trace) {
   const calibrate::Profile profile = calibrate::read_profiles(std::vector<std::filesystem::path>{trace}).front();
@@ -150,24 +127,46 @@ calibrate::Alone alone_of(const study::Figures& figures) {
           .collective_in_turn = alone(Figure::collective_time, Figure::collective_stretch_in_turn)};
 }
 
-// A Run is a batch and how to get the testbed for it.
-struct Run {
-  const Machine& machine;
-  const Batch& batch;
-  std::function<std::unique_ptr<study::Testbed>()> testbed;
-};
-
 // Outcomes holds, for every trial, an outcome for each of its runs, in order.
 using Outcomes = std::map<std::pair<Machine, study::Trial>, std::vector<Outcome>>;
+// The testbeds on each of which the trials of a machine run, made when they are needed.
+using Testbeds = std::vector<std::function<std::unique_ptr<study::Testbed>()>>;
 
-Outcomes outcomes_of(const std::vector<Run>& runs, int jobs, const study::Progress& progress) {
-  std::vector<std::vector<Outcome>> found(runs.size());
-  study::for_each_index(
-      runs.size(), [&](std::size_t i) { found[i] = run(*runs[i].testbed(), runs[i].batch); }, progress, jobs);
+// Runs each trial once on each testbed of its machine. If `with_turns` is set, trials whose operations were measured in
+// turn get figures_in_turn, too.
+Outcomes outcomes_of(const std::vector<Case>& cases, bool with_turns,
+                     const std::function<Testbeds(const Machine&)>& testbeds_of, int jobs,
+                     const study::Progress& progress) {
+  constexpr std::size_t most = 16;  // enough for testbeds to reuse runs, few enough to share the work evenly
+  std::map<Machine, std::map<study::Trial, std::set<study::Figure>>> questions;
+  for (const Case& one : cases) {
+    std::set<study::Figure>& asked = questions[one.machine][one.trial];
+    asked.insert(one.figure);
+    const bool in_turn = one.alone.gemm_in_turn || one.alone.collective_in_turn;
+    if (with_turns && in_turn) asked.insert(figures_in_turn.begin(), figures_in_turn.end());
+  }
+  struct Run {
+    const Machine& machine;
+    Testbeds::value_type testbed;
+    Batch batch;
+    std::vector<Outcome> outcomes{};
+  };
+  std::vector<Run> runs;
+  for (const auto& [machine, trials] : questions) {
+    for (const auto& testbed : testbeds_of(machine)) {
+      std::size_t trial = 0;
+      for (const auto& asked : trials) {
+        if (trial++ % most == 0) runs.push_back({machine, testbed, {}});
+        runs.back().batch.push_back(asked);
+      }
+    }
+  }
+  const auto run_one = [&runs](std::size_t i) { runs[i].outcomes = run(*runs[i].testbed(), runs[i].batch); };
+  study::for_each_index(runs.size(), run_one, progress, jobs);
   Outcomes outcomes;
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    for (std::size_t t = 0; t < found[i].size(); ++t) {
-      outcomes[{runs[i].machine, runs[i].batch[t].first}].push_back(std::move(found[i][t]));
+  for (Run& one : runs) {
+    for (std::size_t t = 0; t < one.batch.size(); ++t) {
+      outcomes[{one.machine, one.batch[t].first}].push_back(std::move(one.outcomes[t]));
     }
   }
   return outcomes;
@@ -211,14 +210,14 @@ std::vector<Case> cases_of(std::span<const calibrate::Measurement> measurements,
                .figure = seen.figure,
                .measured = seen.value,
                .low = seen.low,
-               .high = seen.high};
+               .high = seen.high,
+               .why_not_scored = measurement.holds_waits ? "its time holds waits for other ranks" : "",
+               .band = seen.band.value_or(band),
+               .others = seen.others,
+               .alone = measurement.alone,
+               .decision = measurement.decision,
+               .alternative = measurement.alternative};
       if (one.low && one.high && *one.low > *one.high) std::swap(one.low, one.high);
-      one.band = seen.band.value_or(band);
-      one.others = seen.others;
-      if (measurement.holds_waits) one.why_not_scored = "its time holds waits for other ranks";
-      one.alone = measurement.alone;
-      one.decision = measurement.decision;
-      one.alternative = measurement.alternative;
       one.id = (suite.empty() ? "" : suite + "/") + one.where + "/" + std::string(one.form().key);
       if (const int use = ++uses[one.id]; use > 1) one.id += "." + std::to_string(use);
       cases.push_back(std::move(one));
@@ -229,15 +228,11 @@ std::vector<Case> cases_of(std::span<const calibrate::Measurement> measurements,
 }
 
 void predict(std::vector<Case>& cases, const Platforms& platforms, int jobs, const study::Progress& progress) {
-  const Batches batches = batches_of(cases, true);
-  std::map<Machine, models::PlatformSpec> specs;
-  std::vector<Run> runs;
-  for (const auto& [machine, own] : batches) {
-    const models::PlatformSpec& spec = specs.emplace(machine, platforms(machine).spec).first->second;
-    const auto testbed = [&spec] { return std::make_unique<study::Testbed>(spec); };
-    for (const Batch& batch : own) runs.push_back({machine, batch, testbed});
-  }
-  const Outcomes outcomes = outcomes_of(runs, jobs, progress);
+  std::deque<models::PlatformSpec> specs;
+  const auto testbed_of = [&](const Machine& machine) -> Testbeds {
+    return {[&spec = specs.emplace_back(platforms(machine).spec)] { return std::make_unique<study::Testbed>(spec); }};
+  };
+  const Outcomes outcomes = outcomes_of(cases, true, testbed_of, jobs, progress);
   for (Case& one : cases) {
     const Outcome& outcome = outcomes.at({one.machine, one.trial}).front();
     const auto figure = outcome.figures.find(one.figure);
@@ -250,23 +245,20 @@ void predict(std::vector<Case>& cases, const Platforms& platforms, int jobs, con
 
 std::vector<std::string> add_intervals(std::vector<Case>& cases, const Platforms& platforms,
                                        const study::Sampling& sampling, int jobs, const study::Progress& progress) {
-  const Batches batches = batches_of(cases, false);
   std::vector<std::string> warnings;
-  std::map<Machine, study::Ensemble> ensembles;
-  std::vector<Run> runs;
-  for (const auto& [machine, own] : batches) {
-    const study::Ensemble& ensemble =
-        ensembles.emplace(machine, study::Ensemble(platforms(machine), sampling, jobs)).first->second;
+  std::deque<study::Ensemble> ensembles;
+  const auto members_of = [&](const Machine& machine) {
+    const study::Ensemble& ensemble = ensembles.emplace_back(platforms(machine), sampling, jobs);
     for (std::string& warning : ensemble.warnings()) {
       if (std::ranges::find(warnings, warning) == warnings.end()) warnings.push_back(std::move(warning));
     }
+    Testbeds members;
     for (std::size_t member = 0; member < ensemble.size(); ++member) {
-      for (const Batch& batch : own) {
-        runs.push_back({machine, batch, [&ensemble, member] { return ensemble.member(member); }});
-      }
+      members.emplace_back([&ensemble, member] { return ensemble.member(member); });
     }
-  }
-  Outcomes outcomes = outcomes_of(runs, jobs, progress);
+    return members;
+  };
+  Outcomes outcomes = outcomes_of(cases, false, members_of, jobs, progress);
   for (Case& one : cases) {
     if (!one.predicted) continue;
     std::vector<double> drawn;
@@ -289,49 +281,41 @@ struct Times {
 };
 
 // Each operation takes as long as alone; if they run one after the other, the second waits for the end of the first.
-enum class OverlapRule { perfect_overlap, one_after_the_other };
-Times times_under(OverlapRule rule, const study::Trial& trial, double gemm, double collective) {
+Times times_under(bool one_after_the_other, const study::Trial& trial, double gemm, double collective) {
   const auto* const c3 = std::get_if<study::C3Trial>(&trial);
   const bool gemm_first = c3 != nullptr && !study::launches_collective_first(c3->strategy);
   const double delay = c3 == nullptr ? 0.0 : sim::to_seconds(c3->scenario.delay).value();  // of the second launch
   const double first = gemm_first ? gemm : collective;
   const double second = gemm_first ? collective : gemm;
-  const double begin = rule == OverlapRule::perfect_overlap ? delay : std::max(first, delay);
+  const double begin = one_after_the_other ? std::max(first, delay) : delay;
   const double of_second = begin - delay + second;
   return {std::max(first, begin + second), gemm_first ? gemm : of_second, gemm_first ? of_second : collective};
 }
 
-std::optional<double> figure_of(Figure figure, const Times& times, double gemm, double collective) {
-  switch (figure) {
-    case Figure::time:
-      return times.both;
-    case Figure::gemm_time:
-      return times.gemm;
-    case Figure::collective_time:
-      return times.collective;
-    case Figure::over_longer:
-      return times.both / std::max(gemm, collective);
-    case Figure::gemm_stretch:
-      return times.gemm / gemm;
-    default:
-      return {};
-  }
-}
-
-bool needs_collective(Figure figure) { return figure != Figure::gemm_time && figure != Figure::gemm_stretch; }
-
 void add_overlap_rules(Case& one) {
-  if (!one.alone.gemm && !one.alone.collective) return;
   const double gemm = one.alone.gemm.value_or(0.0);
   const double collective = one.alone.collective.value_or(0.0);
-  const bool knows_both = one.alone.gemm && one.alone.collective;
-  const auto under = [&](OverlapRule rule) {
-    return figure_of(one.figure, times_under(rule, one.trial, gemm, collective), gemm, collective);
+  const auto under = [&](bool one_after_the_other) -> std::optional<double> {
+    const Times times = times_under(one_after_the_other, one.trial, gemm, collective);
+    switch (one.figure) {
+      case Figure::time:
+        return times.both;
+      case Figure::gemm_time:
+        return times.gemm;
+      case Figure::collective_time:
+        return times.collective;
+      case Figure::over_longer:
+        return times.both / std::max(gemm, collective);
+      case Figure::gemm_stretch:
+        return times.gemm / gemm;
+      default:
+        return {};
+    }
   };
-  if (knows_both || (one.alone.gemm && !needs_collective(one.figure))) {
-    one.baselines.perfect = under(OverlapRule::perfect_overlap);
-  }
-  if (knows_both) one.baselines.serial = under(OverlapRule::one_after_the_other);
+  const bool knows_both = one.alone.gemm && one.alone.collective;
+  const bool is_of_gemm = one.figure == Figure::gemm_time || one.figure == Figure::gemm_stretch;
+  if (knows_both || (one.alone.gemm && is_of_gemm)) one.baselines.perfect = under(false);
+  if (knows_both) one.baselines.serial = under(true);
 }
 
 // Returns ceil(tiles / (CUs - lost)) / ceil(tiles / CUs), the slowdown of a GEMM by lost CUs.
@@ -345,8 +329,7 @@ double cus_lost(const study::C3Trial& trial, const models::PlatformSpec& platfor
   const study::Strategy strategy = trial.strategy;
   if (strategy == conccl || strategy == serial) return 0.0;
   if (strategy == conccl_rp) return trial.scenario.reserved.value_or(0);
-  const bool reserves = strategy == c3_rp || strategy == c3_sp_rp;
-  if (reserves && trial.scenario.reserved) return *trial.scenario.reserved;
+  if (study::splits_cus(strategy) && trial.scenario.reserved) return *trial.scenario.reserved;
   return platform.rccl.channels(trial.scenario.collective, trial.scenario.channels);
 }
 

@@ -7,7 +7,6 @@
 #include <numeric>
 #include <set>
 #include <string_view>
-#include <tuple>
 
 #include "study/report/statistics.h"
 
@@ -29,42 +28,6 @@ std::vector<double> ranks_of(std::span<const double> values) {
     begin = end;
   }
   return ranks;
-}
-
-double share_within(const std::vector<double>& magnitudes, double limit) {
-  const auto inside = std::ranges::count_if(magnitudes, [limit](double error) { return is_within(error, limit); });
-  return static_cast<double>(inside) / static_cast<double>(magnitudes.size());
-}
-
-// Said holds what a rule predicts for its cases.
-struct Said {
-  std::vector<const Case*> cases;
-  std::vector<double> measured, predicted, errors, magnitudes;
-};
-
-Said ask(std::span<const Case* const> cases, const Rule& rule) {
-  Said said;
-  for (const Case* const one : cases) {
-    const std::optional<double> value = rule(*one);
-    if (!value) continue;
-    said.cases.push_back(one);
-    said.measured.push_back(one->measured);
-    said.predicted.push_back(*value);
-    said.errors.push_back(one->error_of(*value));
-    said.magnitudes.push_back(std::abs(said.errors.back()));
-  }
-  return said;
-}
-
-void add_sums(Metrics& metrics, const Said& said) {
-  constexpr std::size_t fewest_ranked = 5;
-  const auto is_another = [&said](const Case* one) { return one->figure != said.cases.front()->figure; };
-  if (std::ranges::any_of(said.cases, is_another)) return;
-  double difference = 0.0;
-  for (std::size_t i = 0; i < said.cases.size(); ++i) difference += std::abs(said.predicted[i] - said.measured[i]);
-  const double measured = std::accumulate(said.measured.begin(), said.measured.end(), 0.0);
-  if (measured > 0.0) metrics.wmape = difference / measured;
-  if (said.cases.size() >= fewest_ranked) metrics.rank_correlation = rank_correlation(said.measured, said.predicted);
 }
 
 }  // namespace
@@ -113,26 +76,42 @@ std::optional<double> rank_correlation(std::span<const double> a, std::span<cons
 }
 
 Metrics metrics_of(std::span<const Case* const> cases, const Rule& rule) {
-  Metrics metrics;
-  metrics.cases = cases.size();
-  const Said said = ask(cases, rule);
-  metrics.predicted = said.cases.size();
-  if (said.cases.empty()) return metrics;
-  for (std::size_t i = 0; i < said.cases.size(); ++i) {
-    const Case& one = *said.cases[i];
-    if (is_within(said.magnitudes[i], one.band)) ++metrics.within_band;
-    if (one.interval) ++metrics.with_interval;
-    if (one.is_within_interval()) ++metrics.within_interval;
-    if (one.low && one.high && *one.low <= said.predicted[i] && said.predicted[i] <= *one.high) ++metrics.within_noise;
+  constexpr std::size_t fewest_ranked = 5;
+  Metrics metrics{.cases = cases.size()};
+  std::vector<double> measured, predicted, errors, magnitudes;
+  double difference = 0.0;
+  std::set<study::Figure> figures;
+  for (const Case* const one : cases) {
+    const std::optional<double> value = rule(*one);
+    if (!value) continue;
+    measured.push_back(one->measured);
+    predicted.push_back(*value);
+    errors.push_back(one->error_of(*value));
+    magnitudes.push_back(std::abs(errors.back()));
+    difference += std::abs(*value - one->measured);
+    figures.insert(one->figure);
+    if (is_within(magnitudes.back(), one->band)) ++metrics.within_band;
+    if (one->interval) ++metrics.with_interval;
+    if (one->is_within_interval()) ++metrics.within_interval;
+    if (one->low && one->high && *one->low <= *value && *value <= *one->high) ++metrics.within_noise;
   }
-  metrics.median = study::quantile(said.magnitudes, 0.5);
-  metrics.p90 = study::quantile(said.magnitudes, 0.9);
-  metrics.worst = std::ranges::max(said.magnitudes);
-  metrics.bias = study::mean(said.errors);
-  metrics.within_5 = share_within(said.magnitudes, 0.05);
-  metrics.within_10 = share_within(said.magnitudes, 0.10);
-  metrics.within_15 = share_within(said.magnitudes, 0.15);
-  add_sums(metrics, said);
+  metrics.predicted = errors.size();
+  if (errors.empty()) return metrics;
+  const auto share_within = [&magnitudes](double limit) {
+    const auto inside = std::ranges::count_if(magnitudes, [limit](double error) { return is_within(error, limit); });
+    return static_cast<double>(inside) / static_cast<double>(magnitudes.size());
+  };
+  metrics.median = study::quantile(magnitudes, 0.5);
+  metrics.p90 = study::quantile(magnitudes, 0.9);
+  metrics.worst = std::ranges::max(magnitudes);
+  metrics.bias = study::mean(errors);
+  metrics.within_5 = share_within(0.05);
+  metrics.within_10 = share_within(0.10);
+  metrics.within_15 = share_within(0.15);
+  if (figures.size() > 1) return metrics;
+  const double sum = std::accumulate(measured.begin(), measured.end(), 0.0);
+  if (sum > 0.0) metrics.wmape = difference / sum;
+  if (errors.size() >= fewest_ranked) metrics.rank_correlation = rank_correlation(measured, predicted);
   return metrics;
 }
 
@@ -169,9 +148,6 @@ bool is_another_machine(const Machine& machine) {
   });
 }
 
-// Returns the magnitude that nine in ten of a normal distribution about 0 stay below if their median is this one.
-double nine_in_ten_of(double median) { return median * study::normal_quantile(0.95) / study::normal_quantile(0.75); }
-
 }  // namespace
 
 std::vector<UnfittedError> unfitted_errors(std::span<const Case> cases) {
@@ -192,7 +168,8 @@ std::vector<UnfittedError> unfitted_errors(std::span<const Case> cases) {
       const bool of_all = by_work[work].size() < fewest_told;
       const std::vector<double>& off = by_work[of_all ? Unfitted::none : work];
       const double median = study::median(off);
-      errors.push_back({platform, work, off.size(), of_all, std::expm1(median), std::expm1(nine_in_ten_of(median))});
+      const double nine_in_ten = median * study::normal_quantile(0.95) / study::normal_quantile(0.75);
+      errors.push_back({platform, work, off.size(), of_all, std::expm1(median), std::expm1(nine_in_ten)});
     }
   }
   return errors;
@@ -217,18 +194,6 @@ bool is_speed(Figure figure) {
 
 // Returns whether the figure of a case can decide: a time or a speed.
 bool decides(const Case& one) { return !one.decision.empty() && (one.figure == Figure::time || is_speed(one.figure)); }
-
-// Returns the means over cases, all of which have predictions.
-Alternative alternative_of(const std::string& name, const std::vector<const Case*>& cases) {
-  std::vector<double> measured;
-  std::vector<double> predicted;
-  for (const Case* const one : cases) {
-    const bool speed = is_speed(one->figure);
-    measured.push_back(speed ? 1.0 / one->measured : one->measured);
-    predicted.push_back(speed ? 1.0 / *one->predicted : *one->predicted);
-  }
-  return {name, study::mean(measured), study::mean(predicted)};
-}
 
 template <class Choose>
 Record record_of(const std::vector<Decision>& decisions, const Choose& choose) {
@@ -263,38 +228,43 @@ void judge(Choices& choices, const std::vector<Decision>& decisions) {
   }
 }
 
-// Asked maps a figure to the cases of one decision. If several figures of the same alternatives were measured, the
-// first one decides, and the time comes first.
-using Asked = std::map<Figure, std::vector<const Case*>>;
-
-void add_decision(const Asked& asked, Choices& choices, std::vector<Decision>& decisions) {
-  for (const auto& [figure, cases] : asked) {
-    const auto alternatives = grouped(cases, &Case::alternative);
-    if (alternatives.size() < 2) continue;
-    if (!std::ranges::all_of(cases, [](const Case* one) { return one->predicted.has_value(); })) {
-      ++choices.incomplete;
-      return;
-    }
-    Decision& decision = decisions.emplace_back();
-    for (const auto& [name, members] : alternatives) decision.push_back(alternative_of(name, members));
+// Adds the decision among the cases of one figure, unless an alternative has no prediction.
+void add_decision(const std::vector<const Case*>& cases, Choices& choices, std::vector<Decision>& decisions) {
+  if (!std::ranges::all_of(cases, [](const Case* one) { return one->predicted.has_value(); })) {
+    ++choices.incomplete;
     return;
+  }
+  Decision& decision = decisions.emplace_back();
+  for (const auto& [name, members] : grouped(cases, &Case::alternative)) {
+    const auto mean_of = [&members = members](const auto& value) {
+      std::vector<double> costs;
+      for (const Case* const one : members) costs.push_back(is_speed(one->figure) ? 1.0 / value(*one) : value(*one));
+      return study::mean(costs);
+    };
+    decision.push_back({name, mean_of([](const Case& one) { return one.measured; }),
+                        mean_of([](const Case& one) { return *one.predicted; })});
   }
 }
 
 }  // namespace
 
 std::vector<Choices> choices_of(std::span<const Case> cases) {
-  // The key is suite and file; the inner key is the decision, on a machine.
+  // The key is suite and file; the inner key is the decision, on a machine. If several figures of the same alternatives
+  // were measured, the first one decides, and the time comes first.
+  using Asked = std::map<Figure, std::vector<const Case*>>;
   std::map<std::pair<std::string, std::string>, std::map<std::pair<std::string, Machine>, Asked>> tables;
   for (const Case* const one : cases_that(cases, decides)) {
     tables[{one->suite, one->file()}][{one->decision, one->machine}][one->figure].push_back(one);
   }
   std::vector<Choices> all;
   for (const auto& [table, by_decision] : tables) {
-    Choices choices;
-    std::tie(choices.suite, choices.group) = table;
+    Choices choices{.suite = table.first, .group = table.second};
     std::vector<Decision> decisions;
-    for (const auto& [about, asked] : by_decision) add_decision(asked, choices, decisions);
+    for (const auto& [about, asked] : by_decision) {
+      const auto is_choice = [](const auto& one) { return grouped(one.second, &Case::alternative).size() > 1; };
+      const auto decisive = std::ranges::find_if(asked, is_choice);
+      if (decisive != asked.end()) add_decision(decisive->second, choices, decisions);
+    }
     judge(choices, decisions);
     if (choices.decisions + choices.incomplete > 0) all.push_back(std::move(choices));
   }

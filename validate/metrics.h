@@ -50,8 +50,8 @@ struct Metrics {
   double worst = 0.0;                                       // of the magnitudes
   double bias = 0.0;                                        // mean of the errors with their signs
   double within_5 = 0.0, within_10 = 0.0, within_15 = 0.0;  // shares of cases, by percent of error
-  std::optional<double> wmape;             // sum of differences over sum of measured values; for a single figure only
-  std::optional<double> rank_correlation;  // Spearman's, for five or more cases of one figure
+  std::optional<double> wmape{};             // sum of differences over sum of measured values; for a single figure only
+  std::optional<double> rank_correlation{};  // Spearman's, for five or more cases of one figure
 };
 
 Metrics metrics_of(std::span<const Case* const> cases);
@@ -96,9 +96,9 @@ struct Choices {
   std::string group;  // file of the table
   int decisions = 0;
   int incomplete = 0;  // decisions that are not judged, since an alternative has no prediction
-  Record predicted;
-  std::string always;  // alternative that loses least if always chosen, known only in hindsight
-  Record trivial;      // of always choosing it or, if it was not measured, the first alternative
+  Record predicted{};
+  std::string always{};  // alternative that loses least if always chosen, known only in hindsight
+  Record trivial{};      // of always choosing it or, if it was not measured, the first alternative
 };
 
 // Returns how well predictions decide, by suite and table. A decision is among at least two alternatives with the same

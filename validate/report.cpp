@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "study/report/statistics.h"
+#include "study/report/table_of.h"
 #include "validate/cost.h"
 #include "validate/evaluation.h"
 #include "validate/metrics.h"
@@ -57,17 +58,12 @@ std::vector<const Case*> compared(const Validation& validation) {
 
 }  // namespace
 
-std::vector<Group> groups_by_suite(const Validation& validation) {
-  return groups_of(compared(validation), [](const Case& one) {
-    return GroupKey{.suite = suite_title(one.suite), .name = "", .role = one.role};
-  });
-}
-
-std::vector<Group> groups_by_figure(const Validation& validation) {
-  return groups_of(compared(validation), [](const Case& one) {
+std::vector<Group> groups_by(By what, const Validation& validation) {
+  return groups_of(compared(validation), [what](const Case& one) {
+    const bool by_figure = what == By::figure;
     return GroupKey{.suite = suite_title(one.suite),
-                    .name = one.group,
-                    .figure = std::string(one.form().heading),
+                    .name = by_figure ? one.group : "",
+                    .figure = by_figure ? std::string(one.form().heading) : "",
                     .role = one.role};
   });
 }
@@ -94,10 +90,10 @@ auto of_predicted(double Metrics::*member) {
 }
 
 // Returns the errors by suite and role, or also by group and figure.
-ResultTable table_of_groups(const Validation& validation, bool by_figure) {
+ResultTable table_of_groups(const Validation& validation, By what) {
   using M = const Group&;
   std::vector<Shown<Group>> shown{{{"suite", "suite", ""}, &Group::suite}};
-  if (by_figure) {
+  if (what == By::figure) {
     shown.push_back({{"group", "group", ""}, &Group::name});
     shown.push_back({{"figure", "figure", ""}, &Group::figure});
   }
@@ -126,7 +122,7 @@ ResultTable table_of_groups(const Validation& validation, bool by_figure) {
                                                   : Cell();
                      }});
   }
-  return table_of(by_figure ? groups_by_figure(validation) : groups_by_suite(validation), shown);
+  return table_of(groups_by(what, validation), shown);
 }
 
 // Returns the verdict on a case, or why it has none.
@@ -137,14 +133,45 @@ std::string verdict_of(const Case& one) {
   return one.is_within_band() ? "within band" : "outside band";
 }
 
-ResultTable worst_table(const Validation& validation) {
-  return table_of(worst_of(validation.cases, 10), shown_of_cases(validation, Readers::people));
-}
-
-// Returns the cases that are shown with their predictions but have no error.
-ResultTable unscored_table(const Validation& validation) {
-  const auto is_unscored = [](const Case& one) { return !one.why_not_scored.empty(); };
-  return table_of(cases_that(validation.cases, is_unscored), shown_of_cases(validation, Readers::people));
+// Returns the columns of tables of cases; programs also get the predictions of rules and a command. Intervals are
+// included if they were requested.
+std::vector<Shown<Case>> shown_of_cases(const Validation& validation, bool for_programs) {
+  const auto in_unit = [](auto of) {
+    return [of](const Case& one) { return cell(std::invoke(of, one), 1.0 / one.form().per_unit); };
+  };
+  std::vector<Shown<Case>> shown{
+      {{"case", "case", ""}, &Case::id},
+      {{"suite", "suite", "", 2, false}, [](const Case& one) { return suite_title(one.suite); }},
+      {{"group", "group", ""}, &Case::group},
+      {{"role", "role", ""}, &Case::role},
+      {{"trial", "trial", ""}, &Case::trial},
+      {{"figure", "figure", ""}, [](const Case& one) { return one.form().heading; }},
+      {{"unit", "unit", ""}, [](const Case& one) { return one.form().unit; }},
+      {{"measured", "measured", "", 2}, in_unit(&Case::measured)},
+      {{"predicted", "predicted", "", 2}, in_unit(&Case::predicted)},
+      {{"error_pct", "error", "%", 1},
+       [](const Case& one) { return one.is_scored() ? Cell(one.error() * percent) : Cell(); }},
+      {{"noise_pct", "noise", "%", 1}, [](const Case& one) { return cell(one.noise(), percent); }},
+      {{"band_pct", "band", "%", 1}, [](const Case& one) { return one.band * percent; }},
+      {{"verdict", "verdict", ""}, verdict_of}};
+  if (for_programs) {
+    const auto add = [&shown](const char* key, const auto& of) { shown.push_back({{key, key, "", 2, false}, of}); };
+    add("measured_low", in_unit(&Case::low));
+    add("measured_high", in_unit(&Case::high));
+    for (const NamedRule& rule : rules) {
+      add(rule.key, in_unit([&rule](const Case& one) { return one.baselines.*rule.value; }));
+    }
+    add("command", command_of);
+  }
+  if (validation.uncertainty) {
+    const auto end = [&](double study::Interval::*member) {
+      return in_unit(
+          [member](const Case& one) { return one.interval ? std::optional((*one.interval).*member) : std::nullopt; });
+    };
+    shown.push_back({{"interval_low", "from", ""}, end(&study::Interval::low)});
+    shown.push_back({{"interval_high", "to", ""}, end(&study::Interval::high)});
+  }
+  return shown;
 }
 
 std::string deviation_of(const Validation& validation, const Claim& claim) {
@@ -247,27 +274,6 @@ ResultTable described_table(const Validation& validation) {
                 [of](G g) { return fmt::format("c3sim validate {} --case {}", g.suite, of(g).file); }}});
 }
 
-// Returns the kind of time, such as "first token" for "first token, p90": its means and quantiles form one row.
-std::string family_of(const Case& one) {
-  const std::string_view heading = one.form().heading;
-  return std::string(heading.substr(0, heading.find(',')));
-}
-
-std::string model_of(const Case& one) {
-  const auto* const serving = std::get_if<study::ServeTrial>(&one.trial);
-  return serving == nullptr ? one.group : serving->question.step.model_name;
-}
-
-// Returns the magnitudes of the errors of another simulator, over the cases that it predicts.
-std::vector<double> errors_of(const std::string& simulator, std::span<const Case* const> cases) {
-  std::vector<double> errors;
-  for (const Case* const one : cases) {
-    const auto said = one->others.find(simulator);
-    if (said != one->others.end()) errors.push_back(std::abs(one->error_of(said->second)));
-  }
-  return errors;
-}
-
 // Returns median errors of c3sim and other simulators in percent, for each figure that others predicted: over all
 // cases, by model and by load. c3sim's is over all cases of a row; another simulator's is over the cases that it
 // predicts, whose number the next column gives.
@@ -278,28 +284,39 @@ ResultTable simulators_table(const Validation& validation) {
   std::set<std::string> names;
   for (const Case& one : validation.cases) {
     if (one.others.empty() || !one.is_scored()) continue;
-    rows[{family_of(one), 0, "all"}].push_back(&one);
-    rows[{family_of(one), 1, model_of(one)}].push_back(&one);
-    rows[{family_of(one), 2, one.group}].push_back(&one);
+    // The kind of time is "first token" for "first token, p90": its means and quantiles form one row.
+    const std::string kind(one.form().heading.substr(0, one.form().heading.find(',')));
+    const auto* const serving = std::get_if<study::ServeTrial>(&one.trial);
+    rows[{kind, 0, "all"}].push_back(&one);
+    rows[{kind, 1, serving == nullptr ? one.group : serving->question.step.model_name}].push_back(&one);
+    rows[{kind, 2, one.group}].push_back(&one);
     for (const auto& [name, value] : one.others) names.insert(name);
   }
-  const auto median_of = [](const std::vector<double>& errors) {
-    return errors.empty() ? Cell() : Cell(percent * study::median(errors));
-  };
-  const auto ours = [median_of](const Row& row) {
+  // Returns the magnitudes of the errors of a simulator, of c3sim for no name, over the cases that it predicts.
+  const auto errors_of = [](const std::string& name, const Row& row) {
     std::vector<double> errors;
-    for (const Case* const one : row.second) errors.push_back(std::abs(one->error()));
-    return median_of(errors);
+    for (const Case* const one : row.second) {
+      const auto said = one->others.find(name);
+      if (name.empty() || said != one->others.end()) {
+        errors.push_back(std::abs(name.empty() ? one->error() : one->error_of(said->second)));
+      }
+    }
+    return errors;
+  };
+  const auto median_of = [errors_of](const std::string& name) {
+    return [=](const Row& row) {
+      const std::vector<double> errors = errors_of(name, row);
+      return errors.empty() ? Cell() : Cell(percent * study::median(errors));
+    };
   };
   std::vector<Shown<Row>> shown{{{"figure", "figure", ""}, [](const Row& row) { return std::get<0>(row.first); }},
                                 {{"of", "of", ""}, [](const Row& row) { return std::get<2>(row.first); }},
                                 {{"cases", "values", ""}, [](const Row& row) { return row.second.size(); }},
-                                {{"c3sim_pct", "c3sim", "%", 1}, ours}};
+                                {{"c3sim_pct", "c3sim", "%", 1}, median_of("")}};
   for (const std::string& name : names) {
-    const auto theirs = [name](const Row& row) { return errors_of(name, row.second); };
-    shown.push_back({{name + "_pct", name, "%", 1}, [=](const Row& row) { return median_of(theirs(row)); }});
+    shown.push_back({{name + "_pct", name, "%", 1}, median_of(name)});
     shown.push_back({{name + "_cases", "of", ""}, [=](const Row& row) {
-                       const std::size_t known = theirs(row).size();
+                       const std::size_t known = errors_of(name, row).size();
                        return known == 0 ? Cell() : study::cell_of(known);
                      }});
   }
@@ -329,18 +346,17 @@ ResultTable left_out_table(const Validation& validation) {
        {{"why", "why", ""}, &LeftOut::why}});
 }
 
+// Returns the rows of files of the user that are left out, which belong to no suite.
 ResultTable left_out_row_table(const Validation& validation) {
-  using Omitted = std::pair<std::string, calibrate::Omission>;  // suite and omission
-  std::vector<Omitted> rows;
-  for (const LeftOut& left : validation.left_out) {
-    for (const calibrate::Omission& one : left.each) rows.emplace_back(suite_title(left.suite), one);
-  }
-  return table_of<Omitted>(
-      rows, {{{"suite", "suite", ""}, &Omitted::first},
-             {{"where", "where", ""}, [](const Omitted& row) { return row.second.where; }},
-             {{"what", "what", ""}, [](const Omitted& row) { return row.second.what; }},
-             {{"time_us", "which took", "us", 1}, [](const Omitted& r) { return took(r.second.seconds); }},
-             {{"why", "why", ""}, [](const Omitted& row) { return row.second.why; }}});
+  using O = const calibrate::Omission&;
+  std::vector<calibrate::Omission> rows;
+  for (const LeftOut& left : validation.left_out) rows.insert(rows.end(), left.each.begin(), left.each.end());
+  return table_of<calibrate::Omission>(rows,
+                                       {{{"suite", "suite", ""}, [](O) { return suite_title(""); }},
+                                        {{"where", "where", ""}, &calibrate::Omission::where},
+                                        {{"what", "what", ""}, &calibrate::Omission::what},
+                                        {{"time_us", "which took", "us", 1}, [](O row) { return took(row.seconds); }},
+                                        {{"why", "why", ""}, &calibrate::Omission::why}});
 }
 
 ResultTable baseline_table(const Validation& validation) {
@@ -370,8 +386,8 @@ std::string coverage_words(const Validation& validation) {
   const std::vector<const Case*> cases =
       cases_that(validation.cases, [](const Case& one) { return one.is_scored() && one.interval.has_value(); });
   const std::size_t with = cases.size();
-  const auto within = std::ranges::count_if(cases, &Case::is_within_interval);
   if (with == 0) return " No prediction has an interval.";
+  const std::size_t within = metrics_of(cases).within_interval;
   double widths = 0.0;
   for (const Case* const one : cases) widths += (one->interval->high - one->interval->low) / *one->predicted;
   return fmt::format(
@@ -396,45 +412,6 @@ std::string left_out_words(const Validation& validation) {
 }
 
 }  // namespace
-
-std::vector<Shown<Case>> shown_of_cases(const Validation& validation, Readers readers) {
-  const auto in_unit = [](auto of) {
-    return [of](const Case& one) { return cell(std::invoke(of, one), 1.0 / one.form().per_unit); };
-  };
-  std::vector<Shown<Case>> shown{
-      {{"case", "case", ""}, &Case::id},
-      {{"suite", "suite", "", 2, false}, [](const Case& one) { return suite_title(one.suite); }},
-      {{"group", "group", ""}, &Case::group},
-      {{"role", "role", ""}, &Case::role},
-      {{"trial", "trial", ""}, &Case::trial},
-      {{"figure", "figure", ""}, [](const Case& one) { return one.form().heading; }},
-      {{"unit", "unit", ""}, [](const Case& one) { return one.form().unit; }},
-      {{"measured", "measured", "", 2}, in_unit(&Case::measured)},
-      {{"predicted", "predicted", "", 2}, in_unit(&Case::predicted)},
-      {{"error_pct", "error", "%", 1},
-       [](const Case& one) { return one.is_scored() ? Cell(one.error() * percent) : Cell(); }},
-      {{"noise_pct", "noise", "%", 1}, [](const Case& one) { return cell(one.noise(), percent); }},
-      {{"band_pct", "band", "%", 1}, [](const Case& one) { return one.band * percent; }},
-      {{"verdict", "verdict", ""}, verdict_of}};
-  if (readers == Readers::programs) {
-    const auto add = [&shown](const char* key, const auto& of) { shown.push_back({{key, key, "", 2, false}, of}); };
-    add("measured_low", in_unit(&Case::low));
-    add("measured_high", in_unit(&Case::high));
-    for (const NamedRule& rule : rules) {
-      add(rule.key, in_unit([&rule](const Case& one) { return one.baselines.*rule.value; }));
-    }
-    add("command", command_of);
-  }
-  if (validation.uncertainty) {
-    const auto end = [&](double study::Interval::*member) {
-      return in_unit(
-          [member](const Case& one) { return one.interval ? std::optional((*one.interval).*member) : std::nullopt; });
-    };
-    shown.push_back({{"interval_low", "from", ""}, end(&study::Interval::low)});
-    shown.push_back({{"interval_high", "to", ""}, end(&study::Interval::high)});
-  }
-  return shown;
-}
 
 ResultTable move_table(std::span<const Move> moves) {
   using M = const Move&;
@@ -488,31 +465,174 @@ study::Results report(const Validation& validation) {
     const bool has_rows = !table.rows().empty();
     results.tables.push_back({key, title, std::move(table), in_text && has_rows});
   };
-  add("cases", "Cases", table_of(validation.cases, shown_of_cases(validation, Readers::programs)), false);
+  add("cases", "Cases", table_of(validation.cases, shown_of_cases(validation, true)), false);
   // A page holds thousands of rows, so the predictions of rules are only in the files.
   results.tables.back().on_page = {"case",      "trial",    "figure",  "measured", "predicted", "unit", "error_pct",
                                    "noise_pct", "band_pct", "verdict", "suite",    "group",     "role", "command"};
-  add("suites", "Errors by suite", table_of_groups(validation, false));
+  add("suites", "Errors by suite", table_of_groups(validation, By::suite));
   add("tables", "Tables of others", described_table(validation));
   add("simulators", "Beside other simulators, median errors (c3sim knows part of the load from these runs)",
       simulators_table(validation));
   add("costs", "What running at once costs", cost_table(validation.cases));
   add("cost_parts", "What makes the predicted cost", cost_part_table(validation.cases));
   add("cost_runs", "What running at once costs, run by run", cost_run_table(validation.cases), false);
-  add("groups", "Errors by group", table_of_groups(validation, true), false);
+  add("groups", "Errors by group", table_of_groups(validation, By::figure), false);
   add("baselines", "Beside simple rules", baseline_table(validation), false);
   add("choices", "Choices among measured alternatives", choice_table(validation));
   add("claims", "Claims of papers", claim_table(validation));
   add("deviations", "Known deviations", gap_table(validation));
   results.tables.back().on_page = {"number", "title", "open", "size", "cause", "decides"};
-  add("worst", "Worst cases", worst_table(validation));
+  const std::vector<Shown<Case>> shown = shown_of_cases(validation, false);
+  add("worst", "Worst cases", table_of(worst_of(validation.cases, 10), shown));
   add("unfitted", "How far off times were that nothing was fitted to, by platform", unfitted_table(validation), false);
-  add("unscored", "Shown, not scored", unscored_table(validation));
+  const auto is_unscored = [](const Case& one) { return !one.why_not_scored.empty(); };
+  add("unscored", "Shown, not scored", table_of(cases_that(validation.cases, is_unscored), shown));
   // Rows that are left out come after the results, since there may be many.
   const bool of_user = !validation.suites.empty() && validation.suites.front().name.empty();
   add("left_out", "Rows that are not compared", left_out_table(validation), of_user);
   add("left_out_rows", "Rows that are not compared, one by one", left_out_row_table(validation), false);
   return results;
+}
+
+namespace {
+
+std::string id_of(std::string text) {
+  std::ranges::replace_if(
+      text, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; }, '_');
+  return text;
+}
+
+// Returns the cases of a suite that logarithmic axes can show, by the unit of their figures.
+std::map<std::string, std::vector<const Case*>> by_unit(const std::vector<Case>& cases, const std::string& suite) {
+  std::map<std::string, std::vector<const Case*>> units;
+  for (const Case& one : cases) {
+    if (one.suite != suite || !one.is_scored() || one.measured <= 0.0 || *one.predicted <= 0.0) continue;
+    units[std::string(one.form().unit)].push_back(&one);
+  }
+  return units;
+}
+
+// Gives each of the groups with most cases a series, and all other groups the last one.
+template <class PointOf>
+std::vector<study::ScatterSeries> scatter(const std::vector<const Case*>& cases, const PointOf& point_of) {
+  constexpr std::size_t most_series = 8;  // limit of what people can tell apart
+  auto groups = grouped(cases, &Case::group);
+  std::ranges::sort(groups, {}, [](const auto& group) { return std::pair(-std::ssize(group.second), group.first); });
+  if (groups.size() > most_series) groups.resize(most_series - 1);
+  std::vector<study::ScatterSeries> series;
+  for (const auto& [name, members] : grouped(cases, [&](const Case& one) {
+         return std::ranges::count(groups, one.group, &decltype(groups)::value_type::first) > 0 ? one.group
+                                                                                                : "other groups";
+       })) {
+    study::ScatterSeries& one = series.emplace_back(study::ScatterSeries{name, {}});
+    for (const Case* const member : members) one.points.push_back(point_of(*member));
+  }
+  return series;
+}
+
+study::Chart predicted_over_measured(const Heading& heading, const std::string& unit,
+                                     const std::vector<const Case*>& cases) {
+  const double per_unit = cases.front()->form().per_unit;
+  study::ScatterChart chart;
+  chart.id = id_of(fmt::format("{}_{}", suite_title(heading.name), unit.empty() ? "ratio" : unit));
+  chart.title = fmt::format("{}: predicted over measured, {}", heading.title, unit.empty() ? "ratios" : unit);
+  chart.caption = heading.question;
+  chart.x = {.label = "measured", .unit = unit, .logarithmic = true};
+  chart.y = {.label = "predicted", .unit = unit, .logarithmic = true};
+  chart.series = scatter(cases, [per_unit](const Case& one) {
+    study::ScatterPoint point{.x = one.measured / per_unit, .y = *one.predicted / per_unit, .label = one.id};
+    if (one.low && one.high && *one.low > 0.0) {
+      point.x_low = *one.low / per_unit;
+      point.x_high = *one.high / per_unit;
+    }
+    return point;
+  });
+  std::vector<double> values;
+  for (const Case* const one : cases)
+    values.insert(values.end(), {one->measured / per_unit, *one->predicted / per_unit});
+  const auto [from, to] = std::ranges::minmax(values);
+  if (to > from) chart.guides.push_back({"as measured", from, from, to, to});
+  return chart;
+}
+
+study::Chart error_by_size(const Heading& heading, const std::vector<const Case*>& cases, const std::string& of,
+                           const std::string& unit) {
+  study::ScatterChart chart;
+  chart.id = id_of(fmt::format("{}_error_by_{}", suite_title(heading.name), unit));
+  chart.title = fmt::format("{}: error by {}", heading.title, of);
+  chart.x = {.label = of, .unit = unit, .logarithmic = true};
+  chart.y = {.label = "error", .unit = "%"};
+  chart.series = scatter(cases, [](const Case& one) {
+    study::ScatterPoint point{.x = study::size_of(one.trial), .y = one.error() * percent, .label = one.id};
+    if (const auto noise = one.noise()) {
+      point.y_low = point.y - *noise * percent;
+      point.y_high = point.y + *noise * percent;
+    }
+    return point;
+  });
+  const auto [least, most] = std::ranges::minmax(cases, {}, [](const Case* one) { return study::size_of(one->trial); });
+  // This line keeps an error of zero in view, whatever is measured.
+  chart.guides.push_back({"no error", study::size_of(least->trial), 0.0, study::size_of(most->trial), 0.0});
+  chart.caption =
+      "An error is predicted over measured less one; of shares it is a difference in points. Bars show how far "
+      "repetitions of the measurement lie apart, where that is known.";
+  return chart;
+}
+
+void add_charts_of(const std::vector<Case>& all, const Heading& heading, std::vector<study::Chart>& charts) {
+  std::vector<const Case*> by_bytes;
+  std::vector<const Case*> by_operations;
+  for (const auto& [unit, cases] : by_unit(all, heading.name)) {
+    charts.push_back(predicted_over_measured(heading, unit, cases));
+    for (const Case* const one : cases) {
+      if (study::size_of(one->trial) <= 0.0) continue;
+      (std::holds_alternative<study::GemmTrial>(one->trial) ? by_operations : by_bytes).push_back(one);
+    }
+  }
+  if (!by_bytes.empty()) charts.push_back(error_by_size(heading, by_bytes, "size", "B"));
+  if (!by_operations.empty()) charts.push_back(error_by_size(heading, by_operations, "size", "flop"));
+}
+
+// Returns a chart of the cost of running at once, run by run, with a series for each suite.
+study::Chart cost_chart(const Validation& validation) {
+  constexpr double milliseconds = 1e3;
+  study::ScatterChart chart;
+  chart.id = "cost_over_cost";
+  chart.title = "What running at once costs, predicted over measured";
+  chart.x = {.label = "cost, measured", .unit = "ms"};
+  chart.y = {.label = "cost, predicted", .unit = "ms"};
+  double most = 0.0;
+  for (const Cost& cost : costs_of(validation.cases)) {
+    if (cost.of != Cost::Of::suite || !cost.wall) continue;
+    study::ScatterSeries series{fmt::format("{}, {}", suite_title(cost.suite), to_string(cost.role)), {}};
+    for (const Cost& run : cost.runs) {
+      if (!run.wall) continue;
+      const double measured = milliseconds * run.wall->measured;
+      const double predicted = milliseconds * run.wall->predicted;
+      series.points.push_back({.x = measured, .y = predicted, .label = run.where});
+      most = std::max({most, measured, predicted});
+    }
+    chart.series.push_back(std::move(series));
+  }
+  chart.guides.push_back({"as measured", 0.0, 0.0, most, most});
+  chart.caption = "The cost of a run is what it takes beyond the longer of its two operations alone.";
+  return chart;
+}
+
+}  // namespace
+
+void add_charts(const Validation& validation, study::Results& results) {
+  const auto charts_of = [&results](std::string_view key) -> std::vector<study::Chart>& {
+    return std::ranges::find(results.tables, key, &study::NamedTable::key)->charts;
+  };
+  if (!results.table("costs")->table.rows().empty()) charts_of("costs").push_back(cost_chart(validation));
+  std::set<std::string> told;
+  for (Heading heading : validation.suites) {
+    if (!told.insert(heading.name).second) continue;
+    if (heading.name.empty()) heading = {.title = "Your files"};
+    if (!heading.question.empty()) heading.question += " On the platform " + heading.platform + ".";
+    add_charts_of(validation.cases, heading, charts_of("groups"));
+  }
 }
 
 }  // namespace c3sim::validate

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "study/report/results.h"
-#include "study/report/table_of.h"
 #include "validate/metrics.h"
 #include "validate/predictions.h"
 #include "validate/validation.h"
@@ -20,8 +19,8 @@ namespace c3sim::validate {
 struct Group : GroupKey, Metrics {
   std::vector<const Case*> members;
 };
-std::vector<Group> groups_by_suite(const Validation& validation);
-std::vector<Group> groups_by_figure(const Validation& validation);
+enum class By { suite, figure };
+std::vector<Group> groups_by(By what, const Validation& validation);
 
 // A Contest compares the simulator with a rule on the cases that both predict.
 struct Contest : GroupKey {
@@ -32,11 +31,6 @@ struct Contest : GroupKey {
 };
 // Returns contests with every rule that predicts any of the cases of the group.
 std::vector<Contest> contests_on(const Group& group);
-
-// Returns the columns of tables of cases, for people, or for programs, which also get the predictions of rules and a
-// command. Intervals are included if they were requested.
-enum class Readers { people, programs };
-std::vector<study::Shown<Case>> shown_of_cases(const Validation& validation, Readers readers);
 
 // Returns tables with these keys, among others: "cases" (every case), "suites", "tables" (that suites describe),
 // "costs" (of running at once), "groups", "baselines", "choices", "claims", "deviations", "worst", "unscored",

@@ -3,11 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <memory>
+#include <regex>
 #include <set>
 
 #include "calibrate/measurement_files.h"
 #include "calibrate/readers/screen.h"
 #include "sim/config/config_error.h"
+#include "sim/config/files_read.h"
+#include "sim/config/nearest_name.h"
 #include "validate/cost.h"
 #include "validate/evaluation.h"
 
@@ -15,24 +20,149 @@ namespace c3sim::validate {
 
 namespace {
 
-constexpr auto default_platform = "mi300x";
-
-// Returns "file:line" for "file:line:column".
-std::string row_of(const std::string& where) {
-  const std::size_t column = where.rfind(':');
-  const std::size_t line = column == 0 || column == std::string::npos ? column : where.rfind(':', column - 1);
-  const bool has_both =
-      line != std::string::npos && column > line + 1 && where.find_first_not_of("0123456789", line + 1) == column;
-  return has_both ? where.substr(0, column) : where;
+SuiteTable read_suite_table(sim::Section section, const calibrate::Reader& reader) {
+  SuiteTable table;
+  table.file = section.text("file");
+  table.band = section.number("band", 0.0, 10.0);
+  table.platform = section.text("platform", "");
+  if (section.has("description")) {
+    sim::Section about = section.section("description");
+    table.about = {.what = about.text("what"),
+                   .machine = about.text("machine"),
+                   .protocol = about.text("protocol"),
+                   .fitted = about.text("fitted", ""),
+                   .others = about.text("others", "")};
+  }
+  const std::string stem = table.file.stem().string();
+  if (!section.has("format")) {
+    table.format = calibrate::TableFormat::read(section, stem);
+    table.format.is_of_one_table = true;
+    return table;
+  }
+  const std::string name = section.text("format");
+  if (const calibrate::TableFormat* const format = reader.table(name)) {
+    table.format = *format;
+    // These assignments describe the measured machine, in addition to what the format sets for every table.
+    if (section.has("set")) {
+      for (const std::string& assignment : section.texts("set")) table.format.assignments.emplace_back(assignment);
+    }
+  } else {
+    section.fault("format", "no form of that name is known" +
+                                sim::name_hint(name, reader.tables(), &calibrate::TableFormat::name));
+  }
+  return table;
 }
 
-void take_faults(Validation& validation, const calibrate::Reading& reading) {
-  std::set<std::string> rows;
-  for (const sim::Fault& fault : reading.faults) rows.insert(row_of(fault.where));
-  std::ranges::copy(reading.faults, std::back_inserter(validation.faults));
-  if (rows.empty()) return;
-  validation.left_out.push_back({"", reading.name, "at fault: a warning tells of each", static_cast<int>(rows.size())});
+}  // namespace
+
+Suite read_suite(sim::Config config, std::string name, const calibrate::Reader& reader,
+                 std::span<const std::string> papers) {
+  sim::Section root = config.root();
+  Suite suite;
+  suite.name = std::move(name);
+  suite.title = root.text("title");
+  suite.question = root.text("question");
+  suite.platform = root.text("platform");
+  if (root.has("claims")) suite.claims = root.names("claims");
+  for (const std::string& paper : suite.claims) {
+    if (std::ranges::find(papers, paper) != papers.end()) continue;
+    root.fault("claims", "nothing predicts claims of '" + paper + "'" + sim::name_hint(paper, papers));
+  }
+  if (root.has("tables")) {
+    for (const sim::Section& table : root.list("tables")) suite.tables.push_back(read_suite_table(table, reader));
+  }
+  if (suite.tables.empty() && suite.claims.empty()) root.fault("tables", "a suite has tables or claims");
+  config.finish();
+  return suite;
 }
+
+std::vector<std::string> suites_in(const std::filesystem::path& folder) {
+  const std::filesystem::path parent = folder.parent_path();
+  return sim::yaml_names({&parent, 1}, folder.filename().string());
+}
+
+std::vector<Suite> read_suites(const Library& library, const calibrate::Reader& reader) {
+  const std::vector<std::string> papers = ClaimBook(library.claims).papers();
+  std::vector<Suite> suites;
+  for (const std::string& name : suites_in(library.suites)) {
+    const std::filesystem::path file = library.suites / (name + ".yaml");
+    suites.push_back(read_suite(sim::Config::from_file(file), name, reader, papers));
+  }
+  return suites;
+}
+
+std::vector<Suite> suites_named(const Library& library, std::span<const std::string> names,
+                                const calibrate::Reader& reader) {
+  std::vector<Suite> suites = read_suites(library, reader);
+  if (names.empty()) return suites;
+  std::vector<sim::Fault> faults;
+  for (const std::string& name : names) {
+    if (std::ranges::find(suites, name, &Suite::name) != suites.end()) continue;
+    faults.push_back(
+        {"SUITE|FILE", "",
+         "'" + name.substr(0, 80) + "' is no suite and no file" + sim::name_hint(name, suites, &Suite::name)});
+  }
+  if (!faults.empty()) throw sim::ConfigError(std::move(faults));
+  std::erase_if(suites, [names](const Suite& suite) { return std::ranges::find(names, suite.name) == names.end(); });
+  return suites;
+}
+
+calibrate::Reading reading_of(const SuiteTable& table, const Library& library, const calibrate::Reader& reader) {
+  const std::filesystem::path file = library.reference / table.file;
+  calibrate::Reading reading = reader.read_as(table.format, file);
+  for (calibrate::Measurement& one : reading.measurements) {
+    auto* const replay = std::get_if<study::ReplayTrial>(&one.trial);
+    if (replay != nullptr) replay->trace = (file.parent_path() / replay->trace).string();
+  }
+  if (!reading.faults.empty()) throw sim::ConfigError(reading.faults);
+  return reading;
+}
+
+std::vector<calibrate::Reading> readings_of_suites(const Library& library, std::span<const std::string> names,
+                                                   const std::string& platform) {
+  const calibrate::Reader reader = reader_of_forms(library);
+  std::vector<calibrate::Reading> readings;
+  for (const Suite& suite : suites_named(library, names, reader)) {
+    const std::size_t before = readings.size();
+    for (const SuiteTable& table : suite.tables) {
+      if (suite.platform_of(table) == platform) readings.push_back(reading_of(table, library, reader));
+    }
+    if (readings.size() > before) continue;
+    std::set<std::string> measured{suite.platform};
+    for (const SuiteTable& table : suite.tables) measured.insert(suite.platform_of(table));
+    throw sim::ConfigError({{"SUITE|FILE", "",
+                             fmt::format("suite '{}' has no table of platform {}, but of {}: --platform names another",
+                                         suite.name, platform, fmt::join(measured, ", "))}});
+  }
+  return readings;
+}
+
+calibrate::Reader reader_of_forms(const Library& library) {
+  calibrate::Reader reader(library.formats);
+  // The map holds tables that lookups name, so that each is read once.
+  auto tables = std::make_shared<std::map<std::string, sim::CsvFile>>();
+  reader.set_other_tables([tables, folder = library.reference](const std::string& file) {
+    auto known = tables->find(file);
+    if (known == tables->end()) {
+      known = tables->emplace(file, sim::CsvFile::from_file(folder / file)).first;
+    }
+    return &known->second;
+  });
+  return reader;
+}
+
+calibrate::Reader reader_of_everything(const Library& library) {
+  const calibrate::Reader forms = reader_of_forms(library);
+  calibrate::Reader reader = forms;
+  for (Suite& suite : read_suites(library, forms)) {
+    for (SuiteTable& table : suite.tables) {
+      if (forms.table(table.format.name) == nullptr) reader.add(std::move(table.format));
+    }
+  }
+  return reader;
+}
+
+namespace {
 
 // Throws sim::ConfigError if nothing is left to compare.
 void require_cases(Validation& validation, const std::filesystem::path& file) {
@@ -44,7 +174,7 @@ void require_cases(Validation& validation, const std::filesystem::path& file) {
   throw sim::ConfigError(validation.faults);
 }
 
-// Adds the cases of a reading, and its omissions by reason.
+// Adds the cases of a reading and its omissions by reason, and of files of the user what they should know about it.
 void take(Validation& validation, const calibrate::Reading& reading, const std::string& suite,
           const std::string& platform, double band) {
   std::ranges::move(cases_of(reading.measurements, suite, platform, band), std::back_inserter(validation.cases));
@@ -59,6 +189,8 @@ void take(Validation& validation, const calibrate::Reading& reading, const std::
     known->seconds += omission.seconds;
     if (suite.empty()) known->each.push_back(omission);
   }
+  if (!suite.empty()) return;
+  for (const sim::Fault& remark : reading.remarks) validation.remarks.push_back(sim::in_words(remark));
 }
 
 void keep_only(Validation& validation, const std::string& only) {
@@ -190,8 +322,7 @@ calibrate::ScreenedFor screened_for(const calibrate::Reading& reading, const Lib
   calibrate::ScreenedFor target;
   target.known = library.platform_names;
   target.is_asked = platform.has_value();
-  target.platform =
-      target.is_asked ? *platform : calibrate::platform_of(reading, target.known).value_or(default_platform);
+  target.platform = target.is_asked ? *platform : calibrate::platform_of(reading, target.known).value_or("mi300x");
   const bool has_collectives = std::ranges::any_of(reading.measurements, [](const calibrate::Measurement& one) {
     return std::holds_alternative<study::CollectiveTrial>(one.trial);
   });
@@ -223,12 +354,6 @@ std::vector<calibrate::Reading> readings_of(Validation& validation, const Librar
   return std::move(read.readings);
 }
 
-// Adds the cases of a reading and what the user should know about it.
-void take_with_remarks(Validation& validation, const calibrate::Reading& reading, double band) {
-  take(validation, reading, "", reading.platform, band);
-  for (const sim::Fault& remark : reading.remarks) validation.remarks.push_back(sim::in_words(remark));
-}
-
 // Remarks on files that name no GPU if files of several platforms are compared, each with its own.
 void remark_on_platforms(Validation& validation, const Library& library,
                          const std::vector<calibrate::Reading>& readings) {
@@ -248,13 +373,21 @@ void remark_on_platforms(Validation& validation, const Library& library,
 
 Validation read_files(const Library& library, std::span<const std::filesystem::path> files, const Options& options) {
   constexpr double band_of_users = 0.15;
+  const std::regex column_behind_line("(:[0-9]+):[^:]*$");
   calibrate::require_files(files);
   Validation validation;
   const std::vector<calibrate::Reading> readings = readings_of(validation, library, files, options);
   if (!options.platform) remark_on_platforms(validation, library, readings);
   for (const calibrate::Reading& reading : readings) {
-    take_with_remarks(validation, reading, band_of_users);
-    take_faults(validation, reading);
+    take(validation, reading, "", reading.platform, band_of_users);
+    std::ranges::copy(reading.faults, std::back_inserter(validation.faults));
+    std::set<std::string> rows;  // "file:line" for faults at "file:line:column"
+    for (const sim::Fault& fault : reading.faults)
+      rows.insert(std::regex_replace(fault.where, column_behind_line, "$1"));
+    if (!rows.empty()) {
+      validation.left_out.push_back(
+          {"", reading.name, "at fault: a warning tells of each", static_cast<int>(rows.size())});
+    }
     if (reading.platform.empty()) continue;  // it is of another GPU
     validation.suites.push_back({"", reading.name, "Read as " + reading.format, reading.platform});
   }
@@ -282,7 +415,7 @@ Validation predict_file(const Library& library, const std::filesystem::path& fil
     for (const study::Figure figure : measurement.asked) measurement.seen.push_back({.figure = figure});
   }
   Validation validation;
-  take_with_remarks(validation, reading, 0.0);
+  take(validation, reading, "", reading.platform, 0.0);
   require_cases(validation, file);
   for (Case& one : validation.cases) {
     one.machine.changes = options.changes;

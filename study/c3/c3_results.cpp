@@ -42,7 +42,7 @@ std::vector<C3Result> run_all(Testbed& testbed, std::span<const C3Trial> trials,
     const C3Trial& trial = trials[index];
     if (made_of(trial).empty()) results[index] = run_strategy(asked, trial.scenario, trial.strategy);
   };
-  TestbedPool(testbed).for_each(trials.size(), run, progress, jobs);
+  for_each_on_testbeds(testbed, trials.size(), run, progress, jobs);
   for (std::size_t index = 0; index < trials.size(); ++index) {
     std::vector<C3Result> candidates;
     for (const std::size_t place : made_of(trials[index])) candidates.push_back(results[place]);

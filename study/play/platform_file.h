@@ -1,4 +1,5 @@
-// Finds and reads platform files, by path or by name in the folders of platforms.
+// Finds and reads platform files, by path or by name in the folders of platforms, and profiles of GEMMs that replace
+// the estimates of a platform.
 #pragma once
 
 #include <filesystem>
@@ -30,8 +31,8 @@ struct Settings : std::vector<sim::PlacedText> {
 
 // A Platform is a platform as asked for, with all that a question may want to report about it.
 struct Platform {
-  const models::PlatformSpec spec;  // const: reassign() makes it anew and would lose changes other than by beside()
-  sim::Config config;               // unread, for further assignments; without correlations and sources
+  models::PlatformSpec spec;  // only beside() changes it: reassign() makes it anew and would lose other changes
+  sim::Config config;         // unread, for further assignments; without correlations and sources
   std::vector<sim::Parameter> parameters;  // values as read, with assignments
   std::string resolved;                    // the file and all that it builds on as one file, with assignments
   std::vector<std::string> warnings;       // assignments outside the range of their parameter
@@ -60,5 +61,21 @@ Platform beside(Platform platform, Beside asked);
 // Returns the specification of the platform, with its `asked`, after further assignments, which come last. Reads no
 // file. Throws sim::ConfigError if an assignment or the resulting platform is at fault.
 models::PlatformSpec reassign(const Platform& platform, std::span<const std::string> assignments);
+
+// Reads profiles of kernels that had a GPU to themselves, each with the kernel's time and the bytes read and written at
+// each level:
+//
+//   profiles:
+//     - gemm: 8192x8192x8192
+//       time: 1650 us
+//       l2: 14 GB
+//       infinity_cache: 2.1 GB
+//       hbm: 0.9 GB
+//       source: rocprofv3, ROCm 6.4
+//
+// Finds for each profile the matrix efficiency at which the kernel, simulated alone on the platform, takes its time.
+// Throws sim::ConfigError with all faults: missing levels, fewer bytes than the product must move, more bytes at a
+// level than at the previous one, a time in which the platform could not move the bytes or do the work.
+std::vector<models::GemmProfile> read_gemm_profiles(sim::Config config, const models::PlatformSpec& platform);
 
 }  // namespace c3sim::study

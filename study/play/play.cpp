@@ -156,7 +156,7 @@ class Play {
     govern(brought);
   }
 
-  Timeline run() {
+  Played run() {
     simulator_.spawn("preparation", prepare());
     for (std::size_t place = 0; place < schedule_.size(); ++place) {
       simulator_.spawn(schedule_[place].name, play(place));
@@ -177,9 +177,10 @@ class Play {
     const sim::Seconds time = sim::to_seconds(timeline_.makespan());
     const sim::Seconds around_kernel = sim::to_seconds(platform_.host.around_kernel());
     timeline_.means = {meter_.mean_clock(time), meter_.clock_at_work(time, around_kernel), meter_.mean_power(time)};
-    return timeline_;
+    return {timeline_, as_repeated(), governors_};
   }
 
+ private:
   // Tells queues which operations will use them. Collectives and fused products have told theirs already.
   void expect_commands(std::size_t place) {
     const std::span<models::SdmaComplex* const> engines = node_.copy_engines();
@@ -248,10 +249,6 @@ class Play {
     return run;
   }
 
-  // Returns what governors remember of this run.
-  const std::vector<models::GovernorState>& governors() const { return governors_; }
-
- private:
   // Extends a kernel timed in a stream to the interval at which the host can launch the next one.
   void wait_for_next_launch() {
     if (host_.protocol != models::Protocol::stream || host_.kernel_time || schedule_.size() != 1) return;
@@ -275,7 +272,14 @@ class Play {
   void govern(const Brought& brought) {
     const bool stay_awake = platform_.gpu.power.links_awake_for > sim::Time::zero();
     const bool did_before = !is_shot(platform_) && std::ranges::any_of(schedule_, uses_links, &Operation::work);
-    if (stay_awake && (did_before || brought.between == Between::communication)) keep_links_awake();
+    if (stay_awake && (did_before || brought.between == Between::communication)) {
+      // Links stay awake, as on a machine whose runs use them again and again.
+      for (const int gpu : node_.all_simulated()) {
+        for (const models::Tenant tenant : {models::Tenant::gemm, models::Tenant::rccl}) {
+          node_.gpu(gpu).governor(tenant).keep_links_awake();
+        }
+      }
+    }
     const auto& ceiling = brought.ceiling;
     for (const int gpu : node_.all_simulated()) {
       if (is_shot(platform_) || governors_remember()) {
@@ -290,15 +294,6 @@ class Play {
       models::PowerRecord& record = records_.emplace_back(platform_.gpu.power.at_rest());
       node_.network().add_observer(
           [&record, &governor](sim::Time since, sim::Time until) { record.add(since, until, governor.power()); });
-    }
-  }
-
-  // Keeps links awake, as on a machine whose runs use them again and again.
-  void keep_links_awake() {
-    for (const int gpu : node_.all_simulated()) {
-      for (const models::Tenant tenant : {models::Tenant::gemm, models::Tenant::rccl}) {
-        node_.gpu(gpu).governor(tenant).keep_links_awake();
-      }
     }
   }
 
@@ -370,20 +365,18 @@ class Play {
     stream.cached_operands = repeats_operands_ && (place > 0 || !is_shot(platform_));
     if (queued_[place]) stream.ready = &ready_[place];
     if (is_kernel(operation.work)) stream.ended = &ended_[place];
-    stream.started = [this, place](const models::KernelStart& start) { note_start(place, start); };
+    stream.started = [this, place](const models::KernelStart& start) {
+      Span& span = timeline_.operations[place];
+      if (span.began) return;
+      span.began = simulator_.now() - origin_;
+      span.launched_late = start.launched_late;
+    };
     for (const auto& [waits, range] : stored_) {
       if (schedule_[waits].stored->by != place) continue;
       stream.fence = std::max(stream.fence, range.trigger.fence);
       stream.progress = [this, place](const models::KernelProgress& progress) { note_stores(place, progress); };
     }
     return stream;
-  }
-
-  void note_start(std::size_t place, const models::KernelStart& start) {
-    Span& span = timeline_.operations[place];
-    if (span.began) return;
-    span.began = simulator_.now() - origin_;
-    span.launched_late = start.launched_late;
   }
 
   bool polls_for(std::size_t place, std::size_t earlier) const {
@@ -565,9 +558,7 @@ bool rounds_differ(const models::PlatformSpec& platform) {
 
 Played play_once(const models::PlatformSpec& platform, const Schedule& schedule, const Brought& brought, Attach attach,
                  sim::StepLog* steps) {
-  Play play(platform, schedule, std::move(attach), steps, brought);
-  Timeline timeline = play.run();
-  return {std::move(timeline), play.as_repeated(), play.governors()};
+  return Play(platform, schedule, std::move(attach), steps, brought).run();
 }
 
 }  // namespace c3sim::study

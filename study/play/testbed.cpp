@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <mutex>
 #include <tuple>
 #include <utility>
 
@@ -340,32 +341,26 @@ Company company_of(const Schedule& schedule, const std::vector<Span>& spans, std
   return company;
 }
 
-void TestbedPool::for_each(std::size_t count, const Work& work, const Progress& progress, int jobs) {
+void for_each_on_testbeds(Testbed& first, std::size_t count,
+                          const std::function<void(Testbed& testbed, std::size_t index)>& work,
+                          const Progress& progress, int jobs) {
+  std::mutex mutex;
+  std::vector<Testbed*> idle{&first};
+  std::vector<std::unique_ptr<Testbed>> others;
+  const auto take = [&]() -> Testbed& {
+    const std::lock_guard lock(mutex);
+    if (idle.empty()) return *others.emplace_back(std::make_unique<Testbed>(first.platform(), first.factor()));
+    Testbed& testbed = *idle.back();
+    idle.pop_back();
+    return testbed;
+  };
   const auto ask = [&](std::size_t index) {
     Testbed& testbed = take();
     work(testbed, index);
-    give_back(testbed);  // not reached after an exception: that testbed is not used again
+    const std::lock_guard lock(mutex);  // not reached after an exception: that testbed is not used again
+    idle.push_back(&testbed);
   };
   for_each_index(count, ask, progress, jobs);
-}
-
-Testbed& TestbedPool::take() {
-  {
-    const std::lock_guard lock(mutex_);
-    if (!idle_.empty()) {
-      Testbed& testbed = *idle_.back();
-      idle_.pop_back();
-      return testbed;
-    }
-  }
-  auto made = std::make_unique<Testbed>(first_.platform(), first_.factor());
-  const std::lock_guard lock(mutex_);
-  return *others_.emplace_back(std::move(made));
-}
-
-void TestbedPool::give_back(Testbed& testbed) {
-  const std::lock_guard lock(mutex_);
-  idle_.push_back(&testbed);
 }
 
 }  // namespace c3sim::study

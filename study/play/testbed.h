@@ -10,7 +10,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
@@ -156,28 +155,11 @@ class Testbed {
   std::multiset<ClockSearch> bad_searches_;  // one for each run whose clock did not settle
 };
 
-// A TestbedPool has testbeds of one platform for parallel questions. Each serves one thread at a time and keeps
-// answers.
-class TestbedPool {
- public:
-  // The pool makes further testbeds like `first` as needed.
-  explicit TestbedPool(Testbed& first) : first_(first), idle_{&first} {}
-  TestbedPool(const TestbedPool&) = delete;
-  TestbedPool& operator=(const TestbedPool&) = delete;
-
-  // Calls work(testbed, 0) to work(testbed, count - 1) like for_each_index. The answers of a testbed do not depend on
-  // earlier questions, so that results depend only on the index.
-  using Work = std::function<void(Testbed& testbed, std::size_t index)>;
-  void for_each(std::size_t count, const Work& work, const Progress& progress, int jobs);
-
- private:
-  Testbed& take();
-  void give_back(Testbed& testbed);
-
-  Testbed& first_;
-  std::mutex mutex_;
-  std::vector<Testbed*> idle_;
-  std::vector<std::unique_ptr<Testbed>> others_;
-};
+// Calls work(testbed, 0) to work(testbed, count - 1) like for_each_index. The testbeds are `first` and others like it,
+// made as needed; each serves one thread at a time and keeps answers. The answers of a testbed do not depend on earlier
+// questions, so that results depend only on the index.
+void for_each_on_testbeds(Testbed& first, std::size_t count,
+                          const std::function<void(Testbed& testbed, std::size_t index)>& work,
+                          const Progress& progress, int jobs);
 
 }  // namespace c3sim::study

@@ -14,12 +14,6 @@ namespace c3sim::study {
 
 namespace {
 
-sim::Bytes largest_packet(const models::SdmaPacketList& list) {
-  sim::Bytes largest;
-  for (const models::HandWrittenPacket& packet : list.packets) largest = std::max(largest, packet.bytes);
-  return largest;
-}
-
 // EqualParts names the equal parts that make up work and counts them.
 struct EqualParts {
   const char* name = nullptr;
@@ -79,7 +73,11 @@ sim::Bytes arrays_of(const Work& work) {
           [](const models::ElementwiseSpec& spec) { return std::max(spec.read, spec.written); },
           [](const models::CollectiveSpec& spec) { return spec.bytes; },
           [](const models::SdmaCopySpec& copy) { return copy.all_bytes(); },
-          [](const models::SdmaPacketList& list) { return largest_packet(list); },
+          [](const models::SdmaPacketList& list) {
+            sim::Bytes largest;
+            for (const models::HandWrittenPacket& packet : list.packets) largest = std::max(largest, packet.bytes);
+            return largest;
+          },
           [](const models::RemoteKernelSpec& spec) { return static_cast<double>(spec.peers.size()) * spec.bytes; },
           [](const auto&) { return sim::Bytes(0.0); }},
       work);

@@ -1,7 +1,7 @@
 // Reads arbitrary bytes as a file of a suite: it has what a suite must have, or there is a ConfigError.
 #include "sim/config/config.h"
 #include "tests/fuzz/fuzz.h"
-#include "validate/suite.h"
+#include "validate/validation.h"
 
 using namespace c3sim;
 

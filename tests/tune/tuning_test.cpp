@@ -48,7 +48,7 @@ TEST(Tuning, FullBoundsHoldAndRuleNoWinnerOut) {
     const sim::Time best = *decision.attempts[decision.best()].time;
     for (std::size_t i = 0; i < decision.attempts.size(); ++i) {
       if (!decision.attempts[i].is_possible) continue;
-      const sim::Time time = pairs.alternatives.all[i].time(testbed, decision.sizes);
+      const sim::Time time = pairs.alternatives.time(testbed, decision.sizes, i);
       EXPECT_GE(time, best) << decision.name << ": " << pairs.alternatives.all[i].name;
       EXPECT_GE(sim::to_microseconds(time), 0.999 * sim::to_microseconds(decision.attempts[i].bound))
           << decision.name << ": " << pairs.alternatives.all[i].name;
@@ -263,11 +263,11 @@ std::vector<TreeCase> one_threshold() {
 
 TEST(DecisionTree, SplitsMidwayWhereTheChoiceChanges) {
   const DecisionTree tree = fit_tree(one_threshold());
-  ASSERT_EQ(tree.nodes.size(), 3u);
-  ASSERT_TRUE(tree.nodes.front().split);
-  EXPECT_EQ(tree.nodes.front().split->feature, 0u);
+  ASSERT_EQ(tree.leaves.size(), 2u);
+  ASSERT_THAT(tree.leaves.front().conditions, SizeIs(1));
+  EXPECT_EQ(tree.leaves.front().conditions.front().feature, 0u);
   // The root of 8 * 16 is 11.3. With one digit it is 10, which lies between 8 and 16.
-  EXPECT_EQ(tree.nodes.front().split->threshold, 10.0);
+  EXPECT_EQ(tree.leaves.front().conditions.front().threshold, 10.0);
   EXPECT_EQ(tree.choose(std::vector{9.0, 3.0}), 0u);
   EXPECT_EQ(tree.choose(std::vector{12.0, 3.0}), 1u);
 }
@@ -293,8 +293,8 @@ TEST(DecisionTree, StaysALeafWhereAllIsAlike) {
   std::vector<TreeCase> cases = one_threshold();
   for (TreeCase& one : cases) one.costs = {0.0, 0.1};
   const DecisionTree tree = fit_tree(cases);
-  EXPECT_EQ(tree.nodes.size(), 1u);
-  EXPECT_EQ(tree.nodes.front().cases, 16u);
+  EXPECT_EQ(tree.leaves.size(), 1u);
+  EXPECT_EQ(tree.leaves.front().cases, 16u);
 }
 
 // The other groups alone do not tell where the threshold lies, so that only the cases next to it are at risk.

@@ -45,7 +45,7 @@ TEST(CostsByMechanism, AddUpToWhatGoesAwayWithoutAny) {
   EXPECT_GT(parts, 0.0);
   EXPECT_NEAR(parts, with - without, 1e-12);
   const Cost cost = costs_of(cases).front();
-  EXPECT_EQ(cost.parts(), cases[0].cost_parts) << "of one run";
+  EXPECT_EQ(cost.parts, cases[0].cost_parts) << "of one run";
 }
 
 // On this platform probes tell that a workgroup of a collective starts 3 us late, where 0 us is assumed without them.

@@ -1,9 +1,8 @@
-#include "validate/suite.h"
-
 #include "tests/calibrate/script.h"
 #include "tests/testing.h"
 #include "tests/validate/libraries.h"
 #include "validate/claim.h"
+#include "validate/validation.h"
 
 namespace c3sim::validate {
 namespace {

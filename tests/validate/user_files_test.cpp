@@ -10,7 +10,7 @@
 #include "tests/testing.h"
 #include "tests/validate/libraries.h"
 #include "validate/report.h"
-#include "validate/suite.h"
+#include "validate/validation.h"
 
 namespace c3sim::validate {
 namespace {

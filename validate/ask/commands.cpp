@@ -65,7 +65,7 @@ std::vector<std::string> suite_names() {
   std::vector<std::string> names;
   for (const std::filesystem::path& configs : study::config_folders()) {
     if (!names.empty()) break;
-    for (const auto& file : suite_files(validate_beside(configs) / "suites")) names.push_back(file.stem().string());
+    names = suites_in(validate_beside(configs) / "suites");
   }
   return names;
 }
@@ -77,10 +77,10 @@ study::Platform platform_named(const std::string& name, const std::vector<std::s
 
 SuitesAndFiles suites_and_files(const Library& library, const std::vector<std::string>& names) {
   SuitesAndFiles sorted;
-  const std::vector<std::filesystem::path> known = suite_files(library.suites);
+  const std::vector<std::string> known = suites_in(library.suites);
   for (const std::string& name : names) {
     std::error_code absent;
-    const bool is_suite = std::ranges::count(known, library.suites / (name + ".yaml")) > 0;
+    const bool is_suite = std::ranges::count(known, name) > 0;
     const bool is_file = name.find_first_of("/.") != std::string::npos || std::filesystem::exists(name, absent);
     if (!is_suite && is_file) {
       sorted.files.emplace_back(name);

@@ -7,7 +7,6 @@
 #include <tuple>
 
 #include "study/config_folders.h"
-#include "study/play/gemm_profiles.h"
 #include "study/play/testbed.h"
 #include "tests/config_fault.h"
 #include "tests/study/test_platform.h"
