@@ -204,10 +204,6 @@ struct StepQuestion : Split {
   std::int64_t kv_heads() const { return std::max<std::int64_t>(1, model.kv_heads / tp); }
   // Returns the number of the tp GPUs that have the same head of keys and values. Latent attention splits none.
   int gpus_of_kv_head() const { return model.is_latent() ? 1 : std::max(1, tp / static_cast<int>(model.kv_heads)); }
-  // Returns the features of a token that a layer caches on a GPU; tensor parallelism does not split latent attention's.
-  std::int64_t cached_features() const {
-    return model.is_latent() ? model.cached_features() : kv_heads() * (model.head_dim + model.values());
-  }
   // Returns the tokens that a GPU has in its cache at the end of the step.
   double cached_tokens() const {
     const std::int64_t decoded = decoding * model.seen(decoding_context + 1);

@@ -71,7 +71,6 @@ Names values_by_name() {
       {"keyed", of_step([](const Q& step) { return step.tokens_with_keys(); })},
       {"sequences", of_step([](const Q& step) { return step.batch + step.decoding; })},
       {"decoding", of_step([](const Q& step) { return step.decoding; })},
-      {"cached", of_step([](const Q& step) { return step.cached_features(); })},
       {"cached_tokens", of_step([](const Q& step) { return step.cached_tokens(); })},
       // Formats.
       {"mixes", of_step([](const Q& step) { return step.mixes(); })},

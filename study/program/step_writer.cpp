@@ -48,7 +48,7 @@ models::AttentionShape StepWriter::attention_shape(bool absorbed) const {
   if (model().values() != model().head_dim) shape.value_dim = model().values();
   if (absorbed) {
     shape.kv_heads = 1;
-    shape.head_dim = model().cached_features();
+    shape.head_dim = model().kv_rank + model().rotary_dim;
     shape.value_dim = model().kv_rank;
     shape.shared_values = true;
   }

@@ -96,10 +96,12 @@ ServerSpec ServeMachine::cache_of(const ServeQuestion& question, const StepQuest
   std::map<std::int64_t, sim::Bytes> by_window;  // bytes of a block in the layers that have the window
   sim::Bytes block;
   const auto count = [&](const StepQuestion& of) {
-    for (const LayerGroup& group : of.groups()) {
-      const auto features = static_cast<double>(question.block * group.layers * group.question.cached_features());
-      by_window[group.question.model.window] += features * size_of(of.cache_format());
-      block += features * size_of(of.cache_format());
+    for (const CachedTensor& one : cached_tensors(of, templates_)) {
+      const auto layers = static_cast<double>(one.layers);
+      // What a sequence has once is like what layers with a window of one token have: in its first block alone.
+      if (one.of_sequence > sim::Bytes()) by_window[1] += layers * one.of_sequence;
+      by_window[one.window] += layers * static_cast<double>(question.block) * one.of_token;
+      block += layers * one.of_block(question.block);
     }
   };
   count(step);
@@ -107,8 +109,8 @@ ServerSpec ServeMachine::cache_of(const ServeQuestion& question, const StepQuest
     room -= memory_of(*draft, templates_).weights;
     count(*draft);
   }
-  ServerSpec cache{.block = question.block,
-                   .blocks = std::max<std::int64_t>(0, static_cast<std::int64_t>(std::floor(room / block)))};
+  const double blocks = std::floor(room / std::max(block, sim::Bytes(1.0)));  // a layer may cache nothing
+  ServerSpec cache{.block = question.block, .blocks = std::max<std::int64_t>(0, static_cast<std::int64_t>(blocks))};
   for (const auto& [window, bytes] : by_window) {
     if (window > 0) cache.windowed.push_back({window, bytes / block});
   }
@@ -170,8 +172,9 @@ std::vector<sim::Fault> ServeMachine::faults_of(ServeQuestion question) {
   faults.add_if(question.fetch == Fetch::kernel && question.waits == Waits::request, "waits",
                 "a kernel that fetches takes the place of a batch: batch is accepted, which waits until it has ended");
   if (question.fetch != Fetch::none && faults.is_empty()) {
-    const std::string why =
-        fetch_times(question.fetch, question.store, block_copies(question.step, question.block)).why_impossible();
+    const BlockCopies copies = block_copies(cached_tensors(question.step, templates_), question.block);
+    const std::string why = copies.of_block == 0 ? question.step.model.name + " caches nothing: none is accepted"
+                                                 : fetch_times(question.fetch, question.store, copies).why_impossible();
     faults.add_if(!why.empty(), "fetch", "{}", why);
   }
   if (faults.is_empty()) check_lengths(question, faults);
@@ -230,7 +233,7 @@ ServingGroup ServeMachine::group_of(const ServeQuestion& question, const StepQue
   group.spec.stored_tokens = question.prefix;
   group.costs = costs_of(question, step);
   group.at_rest = static_cast<double>(step.gpus()) * platform_.gpu.power.at_rest();
-  const BlockCopies copies = block_copies(step, question.block);
+  const BlockCopies copies = block_copies(cached_tensors(step, templates_), question.block);
   const int gpus_of_replica = step.gpus() / step.dp;
   const sim::Bytes of_block = static_cast<double>(copies.of_block * gpus_of_replica) * copies.bytes;
   group.spec.store_blocks = static_cast<std::int64_t>(question.store_size / of_block);
@@ -283,7 +286,11 @@ ServeResult ServeMachine::ask(ServeQuestion question, std::size_t simulated) {
         std::max(result.most_in_use, static_cast<double>(counts.most_blocks) / static_cast<double>(blocks));
   }
   const std::int64_t whole = std::max(question.block, longest / question.block * question.block);
-  result.cache_tokens = question.replicas * (blocks * whole / groups.back().spec.blocks_of(whole));
+  // States of a fixed size have room for sequences of any length.
+  constexpr double most_tokens = 1e15;
+  const auto of_sequence = static_cast<double>(groups.back().spec.blocks_of(whole));
+  const double tokens = static_cast<double>(blocks) * static_cast<double>(whole) / of_sequence;
+  result.cache_tokens = question.replicas * static_cast<std::int64_t>(std::min(most_tokens, tokens));
   result.question = std::move(question);
   return result;
 }
