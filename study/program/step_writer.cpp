@@ -9,7 +9,7 @@ namespace c3sim::study {
 
 Written StepWriter::add(const std::string& name, Kind kind, Work work, const std::string& stream) {
   operations_.push_back(
-      {handles_.next(), full(name), kind, std::move(work), stream, {}, again_ ? 0.0 : of_model_, with_attention_});
+      {next_handle_++, full(name), kind, std::move(work), stream, {}, again_ ? 0.0 : of_model_, with_attention_});
   wait(std::exchange(awaited_, {}));
   return last();
 }
