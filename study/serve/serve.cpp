@@ -26,27 +26,6 @@ std::vector<StepQuestion> steps_of(const ServeQuestion& question) {
   return steps;
 }
 
-// DrawnBatches draws up to `most` of all batches with equal probability (reservoir sampling).
-class DrawnBatches {
- public:
-  DrawnBatches(std::int64_t seed, std::size_t most) : generator_(static_cast<std::uint64_t>(seed)), most_(most) {}
-  void see(const Batch& batch, std::size_t group) {
-    const std::uint64_t place = ++seen_ <= most_ ? seen_ - 1 : generator_() % seen_;
-    if (place < batches_.size()) {
-      batches_[place] = {batch, group};
-    } else if (batches_.size() < most_) {
-      batches_.emplace_back(batch, group);
-    }
-  }
-  const std::vector<std::pair<Batch, std::size_t>>& batches() const { return batches_; }
-
- private:
-  std::mt19937_64 generator_;
-  std::size_t most_;
-  std::uint64_t seen_ = 0;
-  std::vector<std::pair<Batch, std::size_t>> batches_;
-};
-
 // Records contradictions in drafts, arrivals and lengths of requests.
 void check_requests(const ServeQuestion& question, FaultList& faults) {
   faults.add_if(question.draft.empty() && question.acceptance > 0.0, "acceptance",
@@ -215,22 +194,10 @@ ServingGroup ServeMachine::group_of(const ServeQuestion& question, const StepQue
   const bool reuses = question.reuse > 0.0 || !question.trace.empty();
   const ServerSpec cache = cache_of(question, step);
   ServingGroup group;
-  group.spec = {.budget = question.budget,
-                .replicas = static_cast<std::size_t>(step.dp),
-                .sequences = question.sequences,
-                .block = question.block,
-                .blocks = step.dp * cache.blocks,
-                .windowed = cache.windowed,
-                .pause = question.pause,
-                .ahead = question.ahead,
-                .draft = question.draft.empty() ? 0 : question.draft_tokens,
-                .acceptance = question.acceptance,
-                .seed = static_cast<std::uint64_t>(question.seed),
-                .keeps = question.keep,
-                .fetches = question.fetch != Fetch::none && is_first && reuses,
-                .batch_waits = question.waits == Waits::batch};
-  if (question.trace.empty()) group.spec.stored = question.prefixes;
-  group.spec.stored_tokens = question.prefix;
+  group.spec = cache;
+  group.spec.replicas = static_cast<std::size_t>(step.dp);
+  group.spec.blocks *= step.dp;
+  group.spec.fetches = question.fetch != Fetch::none && is_first && reuses;
   group.costs = costs_of(question, step);
   group.at_rest = static_cast<double>(step.gpus()) * platform_.gpu.power.at_rest();
   const BlockCopies copies = block_copies(cached_tensors(step, templates_), question.block);
@@ -262,13 +229,23 @@ ServeResult ServeMachine::ask(ServeQuestion question, std::size_t simulated) {
   const std::int64_t longest = longest_request(question);
   const std::unique_ptr<RequestSource> source =
       question.trace.empty() ? drawn_requests(question, longest) : traced_requests(question.trace, longest);
-  DrawnBatches drawn(question.seed, simulated);
+  // Up to `simulated` of all batches are drawn with equal probability (reservoir sampling).
+  std::mt19937_64 generator(static_cast<std::uint64_t>(question.seed));
+  std::uint64_t seen = 0;
+  std::vector<std::pair<Batch, std::size_t>> drawn;
+  const auto sees_batch = [&](const Batch& batch, std::size_t group) {
+    const std::uint64_t place = ++seen <= simulated ? seen - 1 : generator() % seen;
+    if (place < drawn.size()) {
+      drawn[place] = {batch, group};
+    } else if (drawn.size() < simulated) {
+      drawn.emplace_back(batch, group);
+    }
+  };
   ServeResult result;
-  result.served =
-      serve(*source, groups, question, [&drawn](const Batch& batch, std::size_t group) { drawn.see(batch, group); });
+  result.served = serve(*source, groups, question, sees_batch);
   result.requests = source->counts();
   result.remarks = model_of(question.step).ignored;
-  for (const auto& [batch, group] : drawn.batches()) {
+  for (const auto& [batch, group] : drawn) {
     if (const std::optional<double> error = batch_times(steps[group], question).error(batch))
       result.errors.push_back(*error);
   }
