@@ -12,7 +12,7 @@
 
 #include "sim/config/config_error.h"
 #include "study/ask/answers.h"
-#include "study/ask/request.h"
+#include "study/ask/command.h"
 #include "study/ask/words.h"
 #include "study/play/testbed.h"
 #include "study/program/step_memory.h"

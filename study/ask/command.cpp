@@ -14,7 +14,6 @@
 #include "sim/trace.h"
 #include "study/config_folders.h"
 #include "study/explain/explanation.h"
-#include "study/play/gemm_profiles.h"
 #include "study/report/page.h"
 #include "study/report/results_folder.h"
 

@@ -31,145 +31,6 @@ using Json = nlohmann::ordered_json;
 constexpr std::size_t shown_of_json = 60;
 std::string in_short(const Json& value) { return value.dump().substr(0, shown_of_json); }
 
-// A QuantizationConfig is what the key quantization_config says, which tools write in different ways: AutoFP8,
-// compressed-tensors, modelopt, gptq, awq, mxfp4.
-struct QuantizationConfig {
-  std::optional<models::Dtype> products{};  // format of products, if it says one
-  Formats formats{};
-  std::vector<std::string> faults{};   // what is not accepted, and what would be
-  std::vector<std::string> remarks{};  // what is left out
-};
-
-// Returns the value of a name in a quantization_config or in modelopt's part "quantization"; null if it has none.
-Json said_by(const Json& said, const std::string& name) {
-  if (!said.is_object()) return nullptr;
-  if (said.contains(name)) return said[name];
-  const Json part = said.value("quantization", Json());
-  if (part.is_object() && part.contains(name)) return part[name];
-  return nullptr;
-}
-std::string word_by(const Json& said, const std::string& name) {
-  const Json word = said_by(said, name);
-  return word.is_string() ? boost::to_lower_copy(word.get<std::string>()) : "";
-}
-
-// A Quantization says how weights are quantized, in the union of the terms of all tools.
-struct Quantization {
-  std::string method;     // empty if none is named
-  std::string algorithm;  // one of the method's algorithms, or its packing; may be empty
-  std::set<std::int64_t> bits{};
-  std::set<std::string> types{};  // "int", "float"
-
-  bool is_packed() const { return method == "compressed-tensors" || method.starts_with("modelopt"); }
-  bool has(std::int64_t of_bits, const std::string& type) const {
-    return bits == std::set<std::int64_t>{of_bits} && types == std::set<std::string>{type};
-  }
-  bool names(std::string_view part) const {
-    return method.find(part) != std::string::npos || algorithm.find(part) != std::string::npos;
-  }
-  // Describes the quantization for a message: "'modelopt' with nvfp4, float, 4 bits".
-  std::string in_words(const Json& said) const {
-    std::vector<std::string> parts;
-    if (!algorithm.empty() && algorithm != method) parts.push_back(algorithm.substr(0, shown_of_json));
-    for (const std::string& type : types) parts.push_back(type.substr(0, shown_of_json));
-    for (const std::int64_t of_bits : bits) parts.push_back(fmt::format("{} bits", of_bits));
-    return fmt::format("'{}'{}{}", method.empty() ? in_short(said) : method.substr(0, shown_of_json),
-                       parts.empty() ? "" : " with ", fmt::join(parts, ", "));
-  }
-};
-
-Quantization quantization_of(const Json& said) {
-  Quantization of{word_by(said, "quant_method"), word_by(said, "quant_algo")};
-  if (of.method.empty()) of.method = of.algorithm;
-  if (of.algorithm.empty() && of.method == "compressed-tensors") of.algorithm = word_by(said, "format");
-  const auto add_bits = [&of](const Json& value) {
-    if (value.is_number_integer()) of.bits.insert(value.get<std::int64_t>());
-  };
-  add_bits(said_by(said, "bits"));
-  add_bits(said_by(said, "w_bit"));
-  const Json groups = said_by(said, "config_groups");
-  if (groups.is_object()) {
-    for (const Json& group : groups) {
-      const Json weights = said_by(group, "weights");
-      add_bits(said_by(weights, "num_bits"));
-      const std::string type = word_by(weights, "type");
-      if (!type.empty()) of.types.insert(type);
-    }
-  }
-  for (const auto& [name, loaded] : {std::pair{"load_in_4bit", 4}, std::pair{"load_in_8bit", 8}}) {
-    if (said_by(said, name) == true) of.bits.insert(loaded);
-  }
-  const std::string& algorithm = of.algorithm.empty() ? of.method : of.algorithm;
-  if (of.bits.empty()) {
-    if (algorithm.starts_with("w4") || of.names("fp4") || of.names("int4")) {
-      of.bits.insert(4);
-    } else if (algorithm.starts_with("w8") || of.names("fp8") || of.names("int8")) {
-      of.bits.insert(8);
-    }
-  }
-  if (of.types.empty()) {
-    if (of.names("fp4") || of.names("fp8")) {
-      of.types.insert("float");
-    } else if (of.names("int4") || of.names("int8") || algorithm.starts_with("w4a16")) {
-      of.types.insert("int");
-    }
-  }
-  // Class AwqConfig of transformers has this default.
-  if (of.method == "awq" && said_by(said, "bits").is_null() && said_by(said, "w_bit").is_null()) of.bits.insert(4);
-  return of;
-}
-
-// Returns whether keys and values are cached in fp8: by an object of compressed-tensors, a word of AutoFP8, or an
-// algorithm of modelopt. Other cache formats are faults, too.
-bool says_fp8_cache(const Json& said, std::vector<std::string>& faults) {
-  bool is_fp8 = false;
-  for (const char* const name : {"kv_cache_scheme", "kv_cache_quant_algo"}) {
-    const Json cache = said_by(said, name);
-    if (cache.is_null() || cache == "") continue;
-    const std::string word = word_by(said, name);
-    const bool is_word = word == "fp8" || word == "static" || word == "dynamic";
-    const bool is_scheme = said_by(cache, "num_bits") == 8 && word_by(cache, "type") != "int";
-    is_fp8 = true;
-    if (is_word || is_scheme) continue;
-    faults.push_back(fmt::format("{} {} is not accepted: fp8 is, of 8 bits", name, in_short(cache)));
-  }
-  return is_fp8;
-}
-
-// With fp8 weights, products are computed in fp8; weights of four bits are unpacked and multiplied in bf16. Activations
-// keep their format, and so does the cache unless the configuration says fp8.
-QuantizationConfig read_quantization(const Json& said) {
-  QuantizationConfig read;
-  const Quantization of = quantization_of(said);
-  const bool has_fp8_cache = says_fp8_cache(said, read.faults);
-  const bool is_of_cache_alone = has_fp8_cache && of.is_packed() && of.bits.empty() && of.types.empty() &&
-                                 word_by(said, "quant_algo").empty() && said_by(said, "config_groups").empty();
-  if (of.has(8, "float") && (of.is_packed() || of.names("fp8"))) {
-    read.products = read.formats.weights = models::Dtype::fp8;
-    read.formats.activations = read.formats.cache = models::Dtype::bf16;
-  } else if (of.method == "mxfp4") {
-    read.formats.weights = models::Dtype::mxfp4;
-  } else if (of.has(4, "int") ||
-             ((of.method == "gptq" || of.method == "awq") && of.bits == std::set<std::int64_t>{4})) {
-    read.formats.weights = models::Dtype::int4;
-  } else if (!is_of_cache_alone) {
-    read.faults.push_back(fmt::format("{} is not accepted: fp8, mxfp4, and int4 by gptq, awq or compressed-tensors are",
-                                      of.in_words(said)));
-  }
-  if (has_fp8_cache) read.formats.cache = models::Dtype::fp8;
-  // Tools list the modules whose weights keep their format under different names. Embedding, head and router do so in
-  // any case (study/network/step_question.h).
-  for (const char* const list : {"modules_to_not_convert", "ignore", "exclude_modules"}) {
-    const Json kept = said_by(said, list);
-    if (!kept.is_array() || !read.formats.weights || kept.dump().find("attn") == std::string::npos) continue;
-    read.remarks.push_back(fmt::format("{}: weights of attention keep their format there, and count in {} here", list,
-                                       models::to_string(*read.formats.weights)));
-  }
-  if (said.is_object() && said.contains("weight_block_size") && !said["weight_block_size"].is_null())
-    read.remarks.emplace_back("weight_block_size: scales by block are left out, weights are of one byte all the same");
-  return read;
-}
-
 // Returns the keys that a value mentions: "$(4 * n_embd)" mentions n_embd.
 std::set<std::string> names_in(const Json& told) {
   std::set<std::string> names;
@@ -227,13 +88,20 @@ class Architectures {
     for (const Json& one : table_.at("architectures")) types.push_back(one.at("type").get<std::string>());
     return types;
   }
-  // Returns the architecture of a type, merged over the one that its key `like` names; null if the type is not known.
+  // Returns the architecture of a type with all its parts, merged over the one that its key `like` names; null if the
+  // type is not known.
   Json of(const std::string& type) const {
     for (const Json& one : table_.at("architectures")) {
       if (one.at("type") != type) continue;
-      if (!one.contains("like")) return one;
-      Json whole = of(one.at("like").get<std::string>());
-      Json ignores = whole.value("ignores", Json::array());
+      Json whole = one.contains("like") ? of(one.at("like").get<std::string>())
+                                        : Json{{"network", Json::object()},
+                                               {"variants", Json::array()},
+                                               {"defaults", Json::object()},
+                                               {"nulls", Json::array()},
+                                               {"only", Json::object()},
+                                               {"ignores", Json::array()},
+                                               {"class", ""}};
+      Json ignores = whole["ignores"];
       whole.merge_patch(one);
       for (const Json& key : one.value("ignores", Json::array())) ignores.push_back(key);
       whole["ignores"] = ignores;
@@ -274,7 +142,7 @@ class Architectures {
       const bool counts = key.find("experts") != std::string::npos && value.is_number();
       has_experts = has_experts || (counts && value.get<double>() > 0.0);
     }
-    std::vector<std::pair<int, std::string>> fitting;
+    std::pair<int, std::string> best;
     for (const std::string& type : types()) {
       const Json architecture = of(type);
       if (experts_of(architecture).is_null() == has_experts || !says_extents(object, architecture)) continue;
@@ -284,13 +152,7 @@ class Architectures {
         if (key == "model_type" || key == "architectures" || ignores_everywhere(key)) continue;
         known += names.contains(key) ? 1 : -1;
       }
-      fitting.emplace_back(known, type);
-    }
-    if (fitting.empty()) return "";
-    std::pair<int, std::string> best = fitting.front();
-    for (const auto& [known, type] : fitting) {
-      const int ahead = known - best.first;
-      if (ahead > 1 || (has_experts && ahead > 0)) best = {known, type};
+      if (best.second.empty() || known > best.first + (has_experts ? 0 : 1)) best = {known, type};
     }
     return best.first > 0 ? best.second : "";
   }
@@ -298,25 +160,22 @@ class Architectures {
  private:
   // Returns the value for the number of experts, of all layers or of a variant; null if there are none.
   static Json experts_of(const Json& architecture) {
-    const Json network = architecture.value("network", Json::object());
+    const Json& network = architecture.at("network");
     if (network.contains("experts")) return network["experts"];
-    const Json variants = architecture.value("variants", Json::array());
-    for (const Json& one : variants) {
+    for (const Json& one : architecture.at("variants")) {
       if (one.contains("experts") && one["experts"].is_string()) return one["experts"];
     }
     return nullptr;
   }
   // Returns whether the object has every key without which nothing can be read, or a key that its default follows from.
   static bool says_extents(const Json& object, const Json& architecture) {
-    const Json network = architecture.value("network", Json::object());
-    const Json defaults = architecture.value("defaults", Json::object());
     std::set<std::string> due = names_in(experts_of(architecture));
     due.erase("null");
     for (const char* const field : {"layers", "hidden", "heads", "ffn", "vocabulary"}) {
-      due.merge(names_in(network.value(std::string(field), Json::object())));
+      due.merge(names_in(architecture.at("network").value(field, Json::object())));
     }
     return std::ranges::all_of(due, [&](const std::string& key) {
-      return !object.value(key, Json()).is_null() || defaults.value(key, Json()).is_string();
+      return !object.value(key, Json()).is_null() || architecture.at("defaults").value(key, Json()).is_string();
     });
   }
 
@@ -328,9 +187,9 @@ class ConfigJson {
  public:
   ConfigJson(Json object, const Json& architecture, std::string file)
       : object_(std::move(object)),
-        network_(architecture.value("network", Json::object())),
-        defaults_(architecture.value("defaults", Json::object())),
-        nulls_(architecture.value("nulls", Json::array())),
+        network_(architecture.at("network")),
+        defaults_(architecture.at("defaults")),
+        nulls_(architecture.at("nulls")),
         file_(std::move(file)) {}
 
   // Removes the given keys from the object. A key that says how large the model is becomes a fault instead.
@@ -564,16 +423,138 @@ class ConfigJson {
   std::vector<std::string> remarks_;
 };
 
-// Takes the formats of weights and cache from the key quantization_config.
+// Tools write this key in different ways: AutoFP8, compressed-tensors, modelopt, gptq, awq, mxfp4.
+constexpr auto quantization_key = "quantization_config";
+
+// Returns the value of a name in a quantization_config or in modelopt's part "quantization"; null if it has none.
+Json said_by(const Json& said, const std::string& name) {
+  if (!said.is_object()) return nullptr;
+  if (said.contains(name)) return said[name];
+  const Json part = said.value("quantization", Json());
+  if (part.is_object() && part.contains(name)) return part[name];
+  return nullptr;
+}
+std::string word_by(const Json& said, const std::string& name) {
+  const Json word = said_by(said, name);
+  return word.is_string() ? boost::to_lower_copy(word.get<std::string>()) : "";
+}
+
+// A Quantization says how weights are quantized, in the union of the terms of all tools.
+struct Quantization {
+  std::string method;     // empty if none is named
+  std::string algorithm;  // one of the method's algorithms, or its packing; may be empty
+  std::set<std::int64_t> bits{};
+  std::set<std::string> types{};  // "int", "float"
+
+  bool is_packed() const { return method == "compressed-tensors" || method.starts_with("modelopt"); }
+  bool has(std::int64_t of_bits, const std::string& type) const {
+    return bits == std::set<std::int64_t>{of_bits} && types == std::set<std::string>{type};
+  }
+  bool names(std::string_view part) const {
+    return method.find(part) != std::string::npos || algorithm.find(part) != std::string::npos;
+  }
+  // Describes the quantization for a message: "'modelopt' with nvfp4, float, 4 bits".
+  std::string in_words(const Json& said) const {
+    std::vector<std::string> parts;
+    if (!algorithm.empty() && algorithm != method) parts.push_back(algorithm.substr(0, shown_of_json));
+    for (const std::string& type : types) parts.push_back(type.substr(0, shown_of_json));
+    for (const std::int64_t of_bits : bits) parts.push_back(fmt::format("{} bits", of_bits));
+    return fmt::format("'{}'{}{}", method.empty() ? in_short(said) : method.substr(0, shown_of_json),
+                       parts.empty() ? "" : " with ", fmt::join(parts, ", "));
+  }
+};
+
+Quantization quantization_of(const Json& said) {
+  Quantization of{word_by(said, "quant_method"), word_by(said, "quant_algo")};
+  if (of.method.empty()) of.method = of.algorithm;
+  if (of.algorithm.empty() && of.method == "compressed-tensors") of.algorithm = word_by(said, "format");
+  const auto add_bits = [&of](const Json& value) {
+    if (value.is_number_integer()) of.bits.insert(value.get<std::int64_t>());
+  };
+  add_bits(said_by(said, "bits"));
+  add_bits(said_by(said, "w_bit"));
+  const Json groups = said_by(said, "config_groups");
+  if (groups.is_object()) {
+    for (const Json& group : groups) {
+      const Json weights = said_by(group, "weights");
+      add_bits(said_by(weights, "num_bits"));
+      const std::string type = word_by(weights, "type");
+      if (!type.empty()) of.types.insert(type);
+    }
+  }
+  for (const auto& [name, loaded] : {std::pair{"load_in_4bit", 4}, std::pair{"load_in_8bit", 8}}) {
+    if (said_by(said, name) == true) of.bits.insert(loaded);
+  }
+  const std::string& algorithm = of.algorithm.empty() ? of.method : of.algorithm;
+  if (of.bits.empty()) {
+    if (algorithm.starts_with("w4") || of.names("fp4") || of.names("int4")) {
+      of.bits.insert(4);
+    } else if (algorithm.starts_with("w8") || of.names("fp8") || of.names("int8")) {
+      of.bits.insert(8);
+    }
+  }
+  if (of.types.empty()) {
+    if (of.names("fp4") || of.names("fp8")) {
+      of.types.insert("float");
+    } else if (of.names("int4") || of.names("int8") || algorithm.starts_with("w4a16")) {
+      of.types.insert("int");
+    }
+  }
+  // Class AwqConfig of transformers has this default.
+  if (of.method == "awq" && said_by(said, "bits").is_null() && said_by(said, "w_bit").is_null()) of.bits.insert(4);
+  return of;
+}
+
+// Returns whether keys and values are cached in fp8: by an object of compressed-tensors, a word of AutoFP8, or an
+// algorithm of modelopt. Other cache formats are faults, too.
+bool says_fp8_cache(ConfigJson& keys, const Json& said) {
+  bool is_fp8 = false;
+  for (const char* const name : {"kv_cache_scheme", "kv_cache_quant_algo"}) {
+    const Json cache = said_by(said, name);
+    if (cache.is_null() || cache == "") continue;
+    const std::string word = word_by(said, name);
+    const bool is_word = word == "fp8" || word == "static" || word == "dynamic";
+    const bool is_scheme = said_by(cache, "num_bits") == 8 && word_by(cache, "type") != "int";
+    is_fp8 = true;
+    if (is_word || is_scheme) continue;
+    keys.fault(quantization_key, fmt::format("{} {} is not accepted: fp8 is, of 8 bits", name, in_short(cache)));
+  }
+  return is_fp8;
+}
+
+// Takes formats from quantization_config. With fp8 weights, products are computed in fp8; weights of four bits are
+// unpacked and multiplied in bf16. Activations keep their format, and so does the cache unless fp8 is said.
 void take_quantization(ConfigJson& keys, ReadModel& read) {
-  constexpr auto key = "quantization_config";
-  const Json said = keys.of_key(key);
+  const Json said = keys.of_key(quantization_key);
   if (said.is_null()) return;
-  const QuantizationConfig quantization = read_quantization(said);
-  read.products = quantization.products;
-  read.formats = quantization.formats;
-  for (const std::string& fault : quantization.faults) keys.fault(key, fault);
-  for (const std::string& remark : quantization.remarks) keys.remark(key, remark);
+  const Quantization of = quantization_of(said);
+  const bool has_fp8_cache = says_fp8_cache(keys, said);
+  const bool is_of_cache_alone = has_fp8_cache && of.is_packed() && of.bits.empty() && of.types.empty() &&
+                                 word_by(said, "quant_algo").empty() && said_by(said, "config_groups").empty();
+  if (of.has(8, "float") && (of.is_packed() || of.names("fp8"))) {
+    read.products = read.formats.weights = models::Dtype::fp8;
+    read.formats.activations = read.formats.cache = models::Dtype::bf16;
+  } else if (of.method == "mxfp4") {
+    read.formats.weights = models::Dtype::mxfp4;
+  } else if (of.has(4, "int") ||
+             ((of.method == "gptq" || of.method == "awq") && of.bits == std::set<std::int64_t>{4})) {
+    read.formats.weights = models::Dtype::int4;
+  } else if (!is_of_cache_alone) {
+    keys.fault(quantization_key,
+               of.in_words(said) + " is not accepted: fp8, mxfp4, and int4 by gptq, awq or compressed-tensors are");
+  }
+  if (has_fp8_cache) read.formats.cache = models::Dtype::fp8;
+  // Tools list the modules whose weights keep their format under different names. Embedding, head and router do so in
+  // any case (study/network/step_question.h).
+  for (const char* const list : {"modules_to_not_convert", "ignore", "exclude_modules"}) {
+    const Json kept = said_by(said, list);
+    if (!kept.is_array() || !read.formats.weights || kept.dump().find("attn") == std::string::npos) continue;
+    keys.remark(quantization_key, fmt::format("{}: weights of attention keep their format there, and count in {} here",
+                                              list, models::to_string(*read.formats.weights)));
+  }
+  if (said.is_object() && said.contains("weight_block_size") && !said["weight_block_size"].is_null())
+    keys.remark(quantization_key,
+                "weight_block_size: scales by block are left out, weights are of one byte all the same");
 }
 
 std::int64_t window_of(const ModelSpec& model, std::int64_t layer) {
@@ -706,16 +687,15 @@ ReadModel read_hugging_face(std::string_view text, const std::string& file,
   const Json architecture = all.of(type);
   if (architecture.is_null()) throw unknown_type(all, object, file, own, like);
   ConfigJson keys(object, architecture, file);
-  const Json variants = architecture.value("variants", Json::array());
-  keys.leave_out(ignores, variants);
+  keys.leave_out(ignores, architecture["variants"]);
   keys.of_key("model_type");
   ReadModel read{read_network(keys)};
   read.model.name = type;
-  read.model.variants = keys.variants(variants, read.model);
+  read.model.variants = keys.variants(architecture["variants"], read.model);
   take_quantization(keys, read);
-  if (like.empty()) keys.check_architectures(type, architecture.value("class", ""));
+  if (like.empty()) keys.check_architectures(type, architecture["class"]);
   keys.of_key("architectures");
-  keys.require(architecture.value("only", Json::object()));
+  keys.require(architecture["only"]);
   for (const sim::Fault& one : contradictions(read.model, keys.says(keys.key_of("head_dim")))) {
     const std::string its_own = keys.key_of(one.where);
     const std::string& key = its_own.empty() ? one.where : its_own;
@@ -723,7 +703,7 @@ ReadModel read_hugging_face(std::string_view text, const std::string& file,
     keys.fault(key, one.what + (is_optional ? "; --ignore " + key + " reads the file as if it were not there" : ""));
   }
   check_common_keys(keys, read.model);
-  read.ignored = keys.finish(architecture.value("ignores", Json::array()), all);
+  read.ignored = keys.finish(architecture["ignores"], all);
   read.ignored.insert(read.ignored.begin(), left_out.begin(), left_out.end());
   return read;
 }

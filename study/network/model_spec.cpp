@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <boost/algorithm/string/predicate.hpp>
 #include <boost/algorithm/string/split.hpp>
-#include <cctype>
 #include <system_error>
 
 #include "sim/config/config.h"
@@ -85,11 +85,7 @@ ModelSpec read_experts(const std::string& name) {
 }
 
 bool begins_with(std::string_view name, std::string_view beginning) {
-  const auto alike = [](char a, char b) {
-    return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
-  };
-  return name.size() >= beginning.size() && std::ranges::equal(name.substr(0, beginning.size()), beginning, alike) &&
-         (name.size() == beginning.size() || name[beginning.size()] == '-');
+  return boost::istarts_with(name, beginning) && (name.size() == beginning.size() || name[beginning.size()] == '-');
 }
 
 // Returns the row of the table with the longest matching beginning, even if it has no model.

@@ -95,8 +95,6 @@ struct ModelSpec {
   std::int64_t values() const { return value_dim == 0 ? head_dim : value_dim; }
   // Returns how many of the given number of tokens the last one attends to; their keys and values are cached.
   std::int64_t seen(std::int64_t tokens) const { return window == 0 ? tokens : std::min(tokens, window); }
-  // Returns the features of a token that a layer caches for later tokens.
-  std::int64_t cached_features() const { return is_latent() ? kv_rank + rotary_dim : kv_heads * (head_dim + values()); }
   bool gates() const { return feed == Feed::swiglu || feed == Feed::geglu; }
 
   // Returns the kinds of layers among the first `of_layers` layers, in the order of their first layers. With `from` and

@@ -63,8 +63,6 @@ struct Split {
   // tokens_in_all() are those of all replicas.
   std::int64_t tokens_of_gpu(std::int64_t of_replica) const { return of_replica / cp; }
   std::int64_t tokens_in_all(std::int64_t of_replica) const { return of_replica * dp; }
-  // Returns whether the tp GPUs send different tokens to experts.
-  bool routes_shares() const { return ep > 1 && tp > 1; }
   // Returns the tokens that a GPU sends to experts. With expert parallelism, the tp GPUs also share out tokens before
   // the router, padded to equal shares, and gather the results (sequence parallelism).
   std::int64_t tokens_to_route(std::int64_t of_replica) const {
@@ -202,12 +200,6 @@ struct StepQuestion : Split {
   bool fuses() const { return collectives.fuses && tp > 1; }
   // Returns the heads of keys and values on a GPU: at least one, which several GPUs then hold alike.
   std::int64_t kv_heads() const { return std::max<std::int64_t>(1, model.kv_heads / tp); }
-  // Returns the number of the tp GPUs that have the same head of keys and values. Latent attention splits none.
-  int gpus_of_kv_head() const { return model.is_latent() ? 1 : std::max(1, tp / static_cast<int>(model.kv_heads)); }
-  // Returns the features of a token that a layer caches on a GPU; tensor parallelism does not split latent attention's.
-  std::int64_t cached_features() const {
-    return model.is_latent() ? model.cached_features() : kv_heads() * (model.head_dim + model.values());
-  }
   // Returns the tokens that a GPU has in its cache at the end of the step.
   double cached_tokens() const {
     const std::int64_t decoded = decoding * model.seen(decoding_context + 1);
@@ -219,8 +211,6 @@ struct StepQuestion : Split {
   // When weights are packed, embedding and head are in the format of the activations.
   sim::Bytes end_element() const { return formats.weights ? size_of(activation_format()) : size_of(dtype); }
   sim::Bytes gradient_element() const { return formats.gradients ? size_of(*formats.gradients) : single_precision; }
-  // Returns whether activations are quantised to a smaller format, with a scale, before products.
-  bool quantises() const { return formats.activations && size_of(dtype) < size_of(*formats.activations); }
   // Returns the stage's kinds of layers, each with its question and how many of its layers `few` allows, perhaps 0. Of
   // Half::experts layers without experts have nothing.
   std::vector<LayerGroup> groups(FewLayers few = most_layers, int stage = 0) const;
@@ -235,8 +225,6 @@ struct StepQuestion : Split {
   // Returns the layers of the largest stage.
   std::int64_t stage_layers() const { return (layer_count() + pp - 1) / pp; }
   models::LaunchMode launch() const { return graph ? models::LaunchMode::graph : models::LaunchMode::op_by_op; }
-  // Returns whether sums are fused with norms after them; a sum in pieces waits for each and stays a separate kernel.
-  bool compiles_sums() const { return kernels == Kernels::compiled && !pieces; }
   bool trains() const { return phase == Phase::train && !forward; }
   // Returns whether training uses automatic mixed precision (PyTorch's autocast): weights and the stream between layers
   // are in single precision; each product casts its input and weights to the format that it multiplies in.
@@ -244,8 +232,6 @@ struct StepQuestion : Split {
   // Returns whether the stream is in single precision, as from an embedding; layers alone get the products' format.
   bool wide_stream() const { return mixes() && !layers; }
   std::int64_t new_tokens() const { return batch * tokens + decoding; }  // of a replica
-  // Returns the tokens whose keys attention over a replica's prompts reads: new ones, and cached ones in the window.
-  std::int64_t tokens_with_keys() const { return batch * (model.seen(context) + tokens); }
   // Takes the model, and the formats that its file gives unless the question already asks for other than the default.
   void take(const ReadModel& read);
 };

@@ -1,31 +1,35 @@
-#include "study/program/layer_names.h"
-
-#include <functional>
-#include <map>
+#include "study/program/layer_templates.h"
 
 namespace c3sim::study {
 
 namespace {
-
-using ValuesByName = std::map<std::string, std::function<sim::Amount(const LayerNames&)>, std::less<>>;
 
 sim::Amount amount(auto value) { return {static_cast<double>(value), {}}; }
 sim::Amount amount(sim::Bytes value) { return {value.value(), powers_of_bytes}; }
 
 template <class Of>
 auto of_model(Of of) {
-  return [of](const LayerNames& names) { return amount(of(names.question().model)); };
+  return [of](const StepQuestion& step) { return amount(of(step.model)); };
 }
 template <class Of>
 auto of_step(Of of) {
-  return [of](const LayerNames& names) { return amount(of(names.question())); };
+  return [of](const StepQuestion& step) { return amount(of(step)); };
+}
+
+RoutedLoad load_of(const StepQuestion& step) {
+  const ModelSpec& model = step.model;
+  // GPUs that share out an expert each process the tokens sent to any of them.
+  const std::int64_t gpus = step.ep == 1 ? 1 : step.ep * step.expert_tp();
+  return model.experts == 0 ? RoutedLoad{}
+                            : load_of(step.routing, model.experts, model.experts_used, step.ep,
+                                      gpus * step.tokens_to_route(step.new_tokens()));
 }
 
 using M = ModelSpec;
 using Q = StepQuestion;
 
-ValuesByName values_by_name() {
-  ValuesByName names{
+LayerNames values_by_name() {
+  LayerNames names{
       // The model.
       {"value_dim", of_model([](const M& model) { return model.values(); })},  // also where the file has 0
       {"rms", of_model([](const M& model) { return model.norm == Norm::rms; })},
@@ -53,9 +57,7 @@ ValuesByName values_by_name() {
       {"expert_replicas", of_step([](const Q& step) { return step.expert_replicas(); })},
       {"stage_gpus", of_step([](const Q& step) { return step.stage_gpus(); })},
       {"own_kv_heads", of_step([](const Q& step) { return step.kv_heads(); })},
-      {"gpus_of_kv_head", of_step([](const Q& step) { return step.gpus_of_kv_head(); })},
       {"sharded", of_step([](const Q& step) { return step.shard == Shard::full; })},
-      {"routes_shares", of_step([](const Q& step) { return step.routes_shares(); })},
       {"fuses", of_step([](const Q& step) { return step.fuses(); })},
       {"pieces", of_step([](const Q& step) { return step.pieces.value_or(0); })},
       {"ffn_pieces", of_step([](const Q& step) { return step.pieces ? step.ffn_pieces.value_or(*step.pieces) : 0; })},
@@ -68,15 +70,13 @@ ValuesByName values_by_name() {
       {"overlaps", of_step([](const Q& step) { return step.overlap != Overlap::none; })},
       {"tokens", of_step([](const Q& step) { return step.tokens_of_gpu(step.new_tokens()); })},
       {"tokens_of_replica", of_step([](const Q& step) { return step.new_tokens(); })},
-      {"keyed", of_step([](const Q& step) { return step.tokens_with_keys(); })},
+      {"keyed", of_step([](const Q& step) { return step.batch * (step.model.seen(step.context) + step.tokens); })},
       {"sequences", of_step([](const Q& step) { return step.batch + step.decoding; })},
       {"decoding", of_step([](const Q& step) { return step.decoding; })},
-      {"cached", of_step([](const Q& step) { return step.cached_features(); })},
       {"cached_tokens", of_step([](const Q& step) { return step.cached_tokens(); })},
       // Formats.
       {"mixes", of_step([](const Q& step) { return step.mixes(); })},
       {"wide", of_step([](const Q& step) { return step.wide_stream(); })},
-      {"quantises", of_step([](const Q& step) { return step.quantises(); })},
       {"products_format", of_step([](const Q& step) { return size_of(step.dtype); })},
       {"activations", of_step([](const Q& step) { return size_of(step.activation_format()); })},
       {"weights_format", of_step([](const Q& step) { return step.weight_element(); })},
@@ -86,8 +86,8 @@ ValuesByName values_by_name() {
       {"by_peers", of_step([](const Q& step) { return step.ep > 1 && step.dispatch != Dispatch::all_to_all; })},
       {"dispatches_once", of_step([](const Q& step) { return step.dispatch == Dispatch::high_throughput; })},
       {"routed", of_step([](const Q& step) { return step.tokens_to_route(step.new_tokens()); })},
-      {"over_even", [](const LayerNames& of) { return amount(of.load().over_even); }},
-      {"busy_of_rank", [](const LayerNames& of) { return amount(of.load().busy); }},
+      {"over_even", of_step([](const Q& step) { return load_of(step).over_even; })},
+      {"busy_of_rank", of_step([](const Q& step) { return load_of(step).busy; })},
       {"ranks_of_token", of_step([](const Q& step) {
          return ranks_of_token(step.routing, step.model.experts, step.model.experts_used, step.ep);
        })}};
@@ -97,31 +97,11 @@ ValuesByName values_by_name() {
   return names;
 }
 
-const ValuesByName& known_names() {
-  static const ValuesByName names = values_by_name();
-  return names;
-}
-
 }  // namespace
 
-std::set<std::string, std::less<>> LayerNames::all() {
-  std::set<std::string, std::less<>> names;
-  for (const auto& [name, value] : known_names()) names.insert(name);
+const LayerNames& layer_names() {
+  static const LayerNames names = values_by_name();
   return names;
-}
-
-sim::Amount LayerNames::at(std::string_view name) const { return known_names().find(name)->second(*this); }
-
-const RoutedLoad& LayerNames::load() const {
-  if (!load_) {
-    const ModelSpec& model = question_.model;
-    // GPUs that share out an expert each process the tokens sent to any of them.
-    const std::int64_t gpus = question_.ep == 1 ? 1 : question_.ep * question_.expert_tp();
-    load_ = model.experts == 0 ? RoutedLoad{}
-                               : load_of(question_.routing, model.experts, model.experts_used, question_.ep,
-                                         gpus * question_.tokens_to_route(question_.new_tokens()));
-  }
-  return *load_;
 }
 
 }  // namespace c3sim::study

@@ -13,13 +13,10 @@
 #include "sim/config/config.h"
 #include "sim/config/files_read.h"
 #include "sim/config/nearest_name.h"
-#include "study/program/layer_names.h"
 
 namespace c3sim::study {
 
 namespace {
-
-constexpr std::string_view common_file = "common";
 
 // Reads the rows of one file, in which expressions may use the names that `known` has when they are read.
 class RowReader {
@@ -34,18 +31,35 @@ class RowReader {
     return formula_of(row, key, row.text(key));
   }
 
-  std::vector<LayerRow> rows(sim::Section& section, std::string_view key) const {
+  // Reads the rows of a list of operations or, if it is `of_tensors`, of tensors.
+  std::vector<LayerRow> rows(sim::Section& section, std::string_view key, bool of_tensors = false) const {
     std::vector<LayerRow> read;
-    for (sim::Section& row : section.list(key)) read.push_back(row_of(row));
-    return read;
-  }
-  std::vector<TensorRow> tensor_rows(sim::Section& section, std::string_view key) const {
-    std::vector<TensorRow> read;
-    for (sim::Section& row : section.list(key)) read.push_back(tensor_row_of(row));
+    for (sim::Section& row : section.list(key)) read.push_back(row_of(row, of_tensors));
     return read;
   }
 
  private:
+  using What = LayerRow::What;
+  // A KindOfRow is what a row with `key` may have as expressions; those that are due come first.
+  struct KindOfRow {
+    std::string_view key;
+    What what;
+    std::size_t due;
+    std::vector<std::string_view> formulas;
+  };
+  static std::span<const KindOfRow> kinds(bool of_tensors) {
+    static const std::vector<KindOfRow> of_operations{
+        {"rows", What::rows, 0, {"of_model"}},
+        {"part", What::part, 0, {}},
+        {"operate", What::operate, 1, {"elements", "element", "row"}},
+        {"gemm", What::gemm, 0, {"products", "plain", "of_experts", "fused", "gathered", "scattered"}},
+        {"collective", What::collective, 2, {"elements", "gpus", "element"}},
+        {"attention", What::attention, 0, {}}};
+    static const std::vector<KindOfRow> tensors{{"rows", What::rows, 0, {"times", "gpus"}},
+                                                {"tensor", What::tensor, 1, {"tensor", "gpus"}}};
+    return of_tensors ? tensors : of_operations;
+  }
+
   std::optional<sim::Expression> formula_of(sim::Section& row, std::string_view key, const std::string& text) const {
     try {
       sim::Expression expression(text);
@@ -62,49 +76,28 @@ class RowReader {
     }
   }
 
-  TensorRow tensor_row_of(sim::Section& row) const {
-    TensorRow read;
-    if (row.has("rows") == row.has("tensor")) {
-      row.fault("name", "a row is one of these: rows or tensor");
-      return read;
-    }
-    read.when = formula(row, "when");
-    read.alike = row.name("alike", "");
-    read.gpus = formula(row, "gpus");
-    if (row.has("alike") != row.has("gpus")) row.fault("alike", "alike names GPUs, and gpus counts them: both are due");
-    if (row.has("rows")) {
-      read.times = formula(row, "times");
-      read.rows = tensor_rows(row, "rows");
-    } else {
-      read.name = row.text("name");
-      read.elements = formula(row, "tensor");
-      read.gradient = row.name("gradient", "");
-    }
-    return read;
+  void add_formula(sim::Section& row, std::string_view key, LayerRow& read) const {
+    if (std::optional<sim::Expression> value = formula(row, key)) read.formulas.emplace(key, std::move(*value));
   }
 
-  LayerRow row_of(sim::Section& row) const {
-    using What = LayerRow::What;
-    constexpr std::array<std::pair<const char*, What>, 6> kinds{{{"rows", What::rows},
-                                                                 {"part", What::part},
-                                                                 {"operate", What::operate},
-                                                                 {"gemm", What::gemm},
-                                                                 {"collective", What::collective},
-                                                                 {"attention", What::attention}}};
+  LayerRow row_of(sim::Section& row, bool of_tensors) const {
     LayerRow read;
-    const auto said = std::ranges::count_if(kinds, [&row](const auto& kind) { return row.has(kind.first); });
-    if (said != 1) {
-      row.fault("name", "a row is one of these: rows, part, operate, gemm, collective or attention");
+    const auto is_said = [&row](const KindOfRow& kind) { return row.has(kind.key); };
+    if (std::ranges::count_if(kinds(of_tensors), is_said) != 1) {
+      row.fault("name",
+                fmt::format("a row is one of these: {}",
+                            of_tensors ? "rows or tensor" : "rows, part, operate, gemm, collective or attention"));
       return read;
     }
-    read.what = std::ranges::find_if(kinds, [&row](const auto& kind) { return row.has(kind.first); })->second;
-    read.when = formula(row, "when");
+    const KindOfRow& kind = *std::ranges::find_if(kinds(of_tensors), is_said);
+    read.what = kind.what;
+    add_formula(row, "when", read);
     if (read.what != What::rows) read.name = row.text("name");
+    if (of_tensors) read_holders(row, read);
     switch (read.what) {
       case What::rows:
-        read.rows = rows(row, "rows");
-        read.with_attention = row.flag("with_attention", false);
-        read.of_model = formula(row, "of_model");
+        read.rows = rows(row, "rows", of_tensors);
+        if (!of_tensors) read.with_attention = row.flag("with_attention", false);
         break;
       case What::part:
         read_call(row, read);
@@ -116,14 +109,30 @@ class RowReader {
         read_gemm(row, read);
         break;
       case What::collective:
-        read_collective(row, read);
+        read.kind =
+            kind_of(row.choice<models::CollectiveKind>("collective", sim::choices_of<models::CollectiveKind>()));
+        read.stream = row.name("stream", "");
+        if (row.has("beside")) read.rows = rows(row, "beside");
         break;
       case What::attention:
         read.attention = row.choice<LayerRow::Attention>("attention", attentions);
         read.absorbed = row.flag("absorbed", false);
         break;
+      case What::tensor:
+        read.gradient = row.name("gradient", "");
+        break;
+    }
+    for (std::size_t place = 0; place < kind.formulas.size(); ++place) {
+      const std::string_view key = kind.formulas[place];
+      if (place < kind.due && !row.has(key)) row.fault(key, "is missing: an expression is accepted");
+      add_formula(row, key, read);
     }
     return read;
+  }
+
+  static void read_holders(sim::Section& row, LayerRow& read) {
+    read.alike = row.name("alike", "");
+    if (row.has("alike") != row.has("gpus")) row.fault("alike", "alike names GPUs, and gpus counts them: both are due");
   }
 
   void read_call(sim::Section& row, LayerRow& read) const {
@@ -135,9 +144,8 @@ class RowReader {
       return;
     }
     for (const auto& [argument, fallback] : part->second.takes) {
-      if (std::optional<sim::Expression> value = formula(row, argument)) {
-        read.arguments.emplace_back(argument, std::move(*value));
-      } else if (!fallback && !row.has(argument)) {
+      add_formula(row, argument, read);
+      if (!fallback && !row.has(argument)) {
         row.fault("part", fmt::format("'{}' is missing, which the part takes", argument));
       }
     }
@@ -152,9 +160,6 @@ class RowReader {
                 fmt::format("'{}' is no operator of operators.yaml{}", name, operator_hint(operators_, name)));
     }
     read.kind = row.choice<Kind>("kind", sim::choices_of<Kind>(), Kind::elementwise);
-    read.elements = required(row, "elements");
-    read.element = formula(row, "element");
-    read.row = formula(row, "row");
     read.awaits_pieces = row.flag("awaits_pieces", false);
     read.stream = row.name("stream", "");
     read_gives(row, read);
@@ -166,28 +171,8 @@ class RowReader {
         read.gemm.push_back(std::move(*value));
     }
     if (row.is_sound("gemm") && read.gemm.size() != 3) row.fault("gemm", "three extents are accepted: [m, n, k]");
-    read.products = formula(row, "products");
     read.layout = row.choice<models::Layout>("layout", sim::choices_of<models::Layout>(), read.layout);
-    read.plain = formula(row, "plain");
-    read.of_experts = formula(row, "of_experts");
-    read.fused = formula(row, "fused");
-    read.gathered = formula(row, "gathered");
-    read.scattered = formula(row, "scattered");
     read_gives(row, read);
-  }
-
-  void read_collective(sim::Section& row, LayerRow& read) const {
-    read.kind = kind_of(row.choice<models::CollectiveKind>("collective", sim::choices_of<models::CollectiveKind>()));
-    read.elements = required(row, "elements");
-    read.element = formula(row, "element");
-    read.gpus = required(row, "gpus");
-    read.stream = row.name("stream", "");
-    if (row.has("beside")) read.beside = rows(row, "beside");
-  }
-
-  std::optional<sim::Expression> required(sim::Section& row, std::string_view key) const {
-    if (!row.has(key)) row.fault(key, "is missing: an expression is accepted");
-    return formula(row, key);
   }
 
   static void read_gives(sim::Section& row, LayerRow& read) {
@@ -215,11 +200,10 @@ constexpr auto piece_stream = "pieces";
 class LayerValues {
  public:
   LayerValues(const LayerTemplates& templates, const StepQuestion& question)
-      : templates_(templates), names_(question) {}
-
-  using Arguments = std::vector<std::pair<std::string_view, sim::Amount>>;
+      : templates_(templates), question_(question) {}
 
  protected:
+  using Arguments = LayerTemplates::Arguments;
   // A Call is a list of rows of a file that is gone through, perhaps a part.
   struct Call {
     std::size_t file = 0;
@@ -244,18 +228,21 @@ class LayerValues {
       throw sim::ExpressionError(0, "a number without a unit is due");
     return amount.value;
   }
-  double number(const LayerRow::Formula& formula, const Call& call, double otherwise) const {
-    return formula ? number(*formula, call) : otherwise;
+  // Return the value of a row's expression, if it has one under this key.
+  double number(const LayerRow& row, std::string_view key, const Call& call, double otherwise) const {
+    const auto formula = row.formulas.find(key);
+    return formula == row.formulas.end() ? otherwise : number(formula->second, call);
   }
-  std::int64_t integer(const LayerRow::Formula& formula, const Call& call, std::int64_t otherwise) const {
-    return formula ? std::llround(number(*formula, call)) : otherwise;
+  std::int64_t integer(const LayerRow& row, std::string_view key, const Call& call, std::int64_t otherwise) const {
+    return std::llround(number(row, key, call, static_cast<double>(otherwise)));
   }
-  bool holds(const LayerRow::Formula& formula, const Call& call, bool otherwise) const {
-    return number(formula, call, otherwise ? 1.0 : 0.0) != 0.0;
+  bool holds(const LayerRow& row, std::string_view key, const Call& call) const {
+    return number(row, key, call, 0.0) != 0.0;
   }
-  const StepQuestion& question() const { return names_.question(); }
+  bool is_there(const LayerRow& row, const Call& call) const { return number(row, "when", call, 1.0) != 0.0; }
 
   const LayerTemplates& templates_;
+  const StepQuestion& question_;
 
  private:
   sim::Amount value(std::string_view name, const Call& call) const {
@@ -264,16 +251,19 @@ class LayerValues {
     for (const std::size_t file : {call.file, std::size_t{0}}) {
       const LayerTemplates::Names& names = templates_.names_[file];
       if (const auto declared = names.find(name); declared != names.end()) {
-        const auto known = values_.find(&declared->second);
-        if (known != values_.end()) return known->second;
-        return values_[&declared->second] = value(declared->second, {file, call.name});
+        return kept(declared->first, [&] { return value(declared->second, {file, call.name}); });
       }
     }
-    return names_.at(name);
+    const auto known = layer_names().find(name);
+    return kept(known->first, [&] { return known->second(question_); });
   }
 
-  LayerNames names_;
-  mutable std::map<const sim::Expression*, sim::Amount> values_;  // of declared names
+  sim::Amount kept(const std::string& name, const auto& find) const {
+    const auto known = values_.find(&name);
+    return known != values_.end() ? known->second : values_[&name] = find();
+  }
+
+  mutable std::map<const std::string*, sim::Amount> values_;  // of names in names_ of a file or in layer_names()
 };
 
 // A TensorWalk lists tensors for one question.
@@ -283,35 +273,35 @@ class TensorWalk : LayerValues {
  public:
   using LayerValues::LayerValues;
 
-  std::vector<Tensor> tensors(std::span<const TensorRow> rows, std::size_t file) {
-    add(rows, {file, no_name_}, Tensor{.gpus = question().replicas()});
+  std::vector<Tensor> tensors(std::span<const LayerRow> rows, std::size_t file) {
+    add(rows, {file, no_name_}, Tensor{.gpus = question_.replicas()});
     return std::move(tensors_);
   }
 
  private:
   // `of` has what the rows have in common.
-  void add(std::span<const TensorRow> rows, const Call& call, const Tensor& of) {
-    for (const TensorRow& row : rows) {
+  void add(std::span<const LayerRow> rows, const Call& call, const Tensor& of) {
+    for (const LayerRow& row : rows) {
       try {
-        if (holds(row.when, call, true)) add(row, call, of);
+        if (is_there(row, call)) add(row, call, of);
       } catch (const sim::ExpressionError& error) {
         throw fault(row.name, error.what());
       }
     }
   }
 
-  void add(const TensorRow& row, const Call& call, Tensor of) {
-    if (row.gpus) {
-      of.gpus = static_cast<int>(within(*row.gpus, call, 1.0, question().stage_gpus()));
-      of.alike = of.gpus == question().replicas() ? "" : row.alike + "_";
+  void add(const LayerRow& row, const Call& call, Tensor of) {
+    if (row.formulas.contains("gpus")) {
+      of.gpus = static_cast<int>(within(row, "gpus", call, 1.0, question_.stage_gpus()));
+      of.alike = of.gpus == question_.replicas() ? "" : row.alike + "_";
     }
-    if (!row.elements) {
+    if (row.what == LayerRow::What::rows) {
       const auto first = static_cast<std::ptrdiff_t>(tensors_.size());
       add(row.rows, call, of);
-      if (row.times) repeat(first, std::llround(within(*row.times, call, 0.0, most_experts)));
+      if (row.formulas.contains("times")) repeat(first, std::llround(within(row, "times", call, 0.0, most_experts)));
       return;
     }
-    of.elements = within(*row.elements, call, 0.0, most_elements);
+    of.elements = within(row, "tensor", call, 0.0, most_elements);
     of.gradient = row.gradient;
     tensors_.push_back(std::move(of));
   }
@@ -324,8 +314,8 @@ class TensorWalk : LayerValues {
     for (std::int64_t time = 0; time < times; ++time) tensors_.insert(tensors_.end(), once.begin(), once.end());
   }
 
-  double within(const sim::Expression& formula, const Call& call, double least, double most) const {
-    const double size = number(formula, call);
+  double within(const LayerRow& row, std::string_view key, const Call& call, double least, double most) const {
+    const double size = number(row, key, call, 0.0);
     if (size >= least && size <= most) return size;
     throw sim::ExpressionError(0, fmt::format("{:g} is not possible: {:g} to {:g} is accepted", size, least, most));
   }
@@ -340,7 +330,6 @@ class LayerPlay : LayerValues {
   LayerPlay(const LayerTemplates& templates, StepWriter& writer)
       : LayerValues(templates, writer.question()), writer_(writer) {}
 
-  using LayerValues::Arguments;
   void write(std::string_view part, const std::string& name, Arguments arguments) {
     constexpr int most_levels = 32;
     if (level_ == most_levels) throw fault(part, "is a part that uses itself, perhaps by way of others");
@@ -359,8 +348,9 @@ class LayerPlay : LayerValues {
 
  private:
   sim::Bytes element(const LayerRow& row, const Call& call) const {
-    if (!row.element) return writer_.element();
-    const sim::Amount bytes = value(*row.element, call);
+    const auto formula = row.formulas.find("element");
+    if (formula == row.formulas.end()) return writer_.element();
+    const sim::Amount bytes = value(formula->second, call);
     if (bytes.powers != powers_of_bytes) throw sim::ExpressionError(0, "an element has bytes: 4B is accepted");
     return sim::Bytes(bytes.value);
   }
@@ -371,7 +361,7 @@ class LayerPlay : LayerValues {
   void write(std::span<const LayerRow> rows, const Call& call) {
     for (const LayerRow& row : rows) {
       try {
-        if (holds(row.when, call, true)) write(row, call);
+        if (is_there(row, call)) write(row, call);
       } catch (const sim::ExpressionError& error) {
         throw fault(row.what == LayerRow::What::part ? row.part : full(row.name, call), error.what());
       }
@@ -385,20 +375,21 @@ class LayerPlay : LayerValues {
     switch (row.what) {
       case What::rows:
         if (row.with_attention) writer_.go_with_attention(true);
-        if (row.of_model) writer_.count_products(number(row.of_model, call, 1.0));
+        if (row.formulas.contains("of_model")) writer_.count_products(number(row, "of_model", call, 1.0));
         write(row.rows, call);
-        if (row.of_model) writer_.count_products(1.0);
+        if (row.formulas.contains("of_model")) writer_.count_products(1.0);
         if (row.with_attention) writer_.go_with_attention(false);
         return;
       case What::part: {
         Arguments arguments;
-        for (const auto& [argument, expression] : row.arguments)
-          arguments.emplace_back(argument, value(expression, call));
+        for (const auto& [argument, expression] : row.formulas) {
+          if (argument != "when") arguments.emplace_back(argument, value(expression, call));
+        }
         return write(row.part, name, std::move(arguments));
       }
       case What::operate:
-        writer_.operate(name, row.kind, row.operation, number(row.elements, call, 0.0), element(row, call),
-                        integer(row.row, call, usual_row));
+        writer_.operate(name, row.kind, row.operation, number(row, "elements", call, 0.0), element(row, call),
+                        integer(row, "row", call, usual_row));
         if (!row.stream.empty()) writer_.queue_on(row.stream);
         if (row.awaits_pieces) {
           for (const Written& piece : std::exchange(scattered_, {})) writer_.wait(piece);
@@ -409,6 +400,8 @@ class LayerPlay : LayerValues {
         break;
       case What::collective:
         move(name, row, call);
+        break;
+      case What::tensor:
         break;
       case What::attention:
         if (row.attention == LayerRow::Attention::decoding) return writer_.decoding_attention(name, row.absorbed);
@@ -435,59 +428,52 @@ class LayerPlay : LayerValues {
                                                 models::GemmShape::largest_extent));
     };
     models::GemmShape shape{.m = extent(0), .n = extent(1), .k = extent(2)};
-    shape.products = integer(row.products, call, 1);
+    shape.products = integer(row, "products", call, 1);
     shape.layout = row.layout;
-    shape.of_experts = holds(row.of_experts, call, false);
-    if (const std::int64_t pieces = integer(row.gathered, call, 0); pieces > 0)
-      return multiply_gathered(name, shape, pieces);
-    if (const std::int64_t pieces = integer(row.scattered, call, 0); pieces > 0)
-      return multiply_scattered(name, shape, pieces);
-    writer_.product(name, shape, holds(row.plain, call, false));
-    if (holds(row.fused, call, false)) writer_.reduce_last();
+    shape.of_experts = holds(row, "of_experts", call);
+    if (const std::int64_t pieces = integer(row, "gathered", call, 0); pieces > 0)
+      return multiply_in_pieces(name, shape, pieces, true);
+    if (const std::int64_t pieces = integer(row, "scattered", call, 0); pieces > 0)
+      return multiply_in_pieces(name, shape, pieces, false);
+    writer_.product(name, shape, holds(row, "plain", call));
+    if (holds(row, "fused", call)) writer_.reduce_last();
   }
 
   // GPUs of tensor parallelism share out the tokens between products (FiCCO, arXiv 2512.10236; for a lone GEMM
   // study/program/dependent.h): tokens of all GPUs are gathered piece by piece during the products of earlier pieces,
   // and results are reduce-scattered piece by piece during the next products. Gathers and reductions take turns on
   // their own stream. The operation before the first product makes the GPU's shard of the stream.
-  void multiply_gathered(const std::string& name, models::GemmShape shape, std::int64_t pieces) {
-    const Written shard = writer_.last();
+  void multiply_in_pieces(const std::string& name, models::GemmShape shape, std::int64_t pieces, bool gathers) {
+    const Written before = writer_.last();
     const std::int64_t tokens = shape.n;
     for (std::int64_t piece = 0; piece < pieces; ++piece) {
       shape.n = piece_of(tokens, pieces, piece);
-      const Written gather =
-          move_piece(fmt::format("{}_gather_{}", name, piece), models::CollectiveKind::all_gather, shape.n, shape.k);
-      if (piece == 0) writer_.wait(shard);  // later gathers follow on the same stream
-      writer_.product(fmt::format("{}_{}", name, piece), shape);
-      writer_.wait(gather);
+      const auto multiply = [&] { return writer_.product(fmt::format("{}_{}", name, piece), shape); };
+      const auto move = [&] {
+        return writer_.collective(fmt::format("{}_{}_{}", name, gathers ? "gather" : "scatter", piece),
+                                  gathers ? models::CollectiveKind::all_gather : models::CollectiveKind::reduce_scatter,
+                                  elements_of(shape.n, gathers ? shape.k : shape.m) * writer_.element(), question_.tp,
+                                  piece_stream);
+      };
+      const Written first = gathers ? move() : multiply();
+      if (gathers && piece == 0) writer_.wait(before);  // later gathers follow on the same stream
+      const Written second = gathers ? multiply() : move();
+      if (!gathers) scattered_.push_back(second);
+      writer_.wait(first);
     }
-  }
-  void multiply_scattered(const std::string& name, models::GemmShape shape, std::int64_t pieces) {
-    const std::int64_t tokens = shape.n;
-    for (std::int64_t piece = 0; piece < pieces; ++piece) {
-      shape.n = piece_of(tokens, pieces, piece);
-      const Written product = writer_.product(fmt::format("{}_{}", name, piece), shape);
-      scattered_.push_back(move_piece(fmt::format("{}_scatter_{}", name, piece), models::CollectiveKind::reduce_scatter,
-                                      shape.n, shape.m));
-      writer_.wait(product);
-    }
-  }
-  Written move_piece(const std::string& name, models::CollectiveKind kind, std::int64_t tokens, std::int64_t features) {
-    return writer_.collective(name, kind, elements_of(tokens, features) * writer_.element(), writer_.question().tp,
-                              piece_stream);
   }
 
   void move(const std::string& name, const LayerRow& row, const Call& call) {
-    const Written before = row.beside.empty() ? Written{} : writer_.last();
+    const Written before = row.rows.empty() ? Written{} : writer_.last();
     const Written exchange = writer_.collective(
-        name, *collective_of(row.kind), number(row.elements, call, 0.0) * element(row, call),
-        static_cast<int>(integer(row.gpus, call, 1)), row.stream.empty() ? compute_stream : row.stream);
+        name, *collective_of(row.kind), number(row, "elements", call, 0.0) * element(row, call),
+        static_cast<int>(integer(row, "gpus", call, 1)), row.stream.empty() ? compute_stream : row.stream);
     written_.collective = exchange;
-    if (row.beside.empty()) return;
-    if (!exchange) return write(row.beside, call);  // one GPU exchanges nothing
+    if (row.rows.empty()) return;
+    if (!exchange) return write(row.rows, call);  // one GPU exchanges nothing
     writer_.queue_on(exchange_stream);
     writer_.wait(before);
-    write(row.beside, call);
+    write(row.rows, call);
     writer_.next_waits_for(exchange);
   }
 
@@ -503,7 +489,7 @@ namespace {
 // Returns the files of layers, common.yaml first.
 std::vector<std::filesystem::path> layer_files(std::span<const std::filesystem::path> config_folders) {
   std::vector<std::string> names = sim::yaml_names(config_folders, "layers");
-  std::stable_partition(names.begin(), names.end(), [](const std::string& name) { return name == common_file; });
+  std::stable_partition(names.begin(), names.end(), [](const std::string& name) { return name == "common"; });
   std::vector<std::filesystem::path> files;
   for (const std::string& name : names) {
     files.push_back(*sim::first_file(config_folders, fmt::format("layers/{}.yaml", name)));
@@ -532,7 +518,7 @@ LayerTemplates::LayerTemplates(std::span<const std::filesystem::path> config_fol
 void LayerTemplates::declare(File& file) {
   sim::Section root = file.config.root();
   Names& names = names_.emplace_back();
-  file.known = LayerNames::all();
+  for (const auto& [one, value] : layer_names()) file.known.insert(one);
   for (const auto& [one, expression] : names_.front()) file.known.emplace(one);
   const RowReader reader(operators_, parts_, file.known);
   if (root.has("let")) {
@@ -588,7 +574,7 @@ void LayerTemplates::read_rows(File& file, std::size_t index) {
   const RowReader reader(operators_, parts_, file.known);
   for (auto& [name, list] : tensors_) {
     const std::string key = name.substr(name.find('.') + 1);
-    if (list.file == index && root.has(key)) list.rows = reader.tensor_rows(root, key);
+    if (list.file == index && root.has(key)) list.rows = reader.rows(root, key, true);
   }
   file.config.finish();
 }
@@ -596,9 +582,7 @@ void LayerTemplates::read_rows(File& file, std::size_t index) {
 WrittenPart LayerTemplates::write(StepWriter& writer, std::string_view part, const Arguments& arguments,
                                   const std::string& name) const {
   LayerPlay play(*this, writer);
-  LayerPlay::Arguments values;
-  for (const auto& [argument, number] : arguments) values.emplace_back(argument, sim::Amount{number, {}});
-  play.write(part, name, std::move(values));
+  play.write(part, name, arguments);
   return play.take();
 }
 

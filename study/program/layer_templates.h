@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -19,6 +20,13 @@
 
 namespace c3sim::study {
 
+inline constexpr sim::Powers powers_of_bytes{1, 0, 0, 0};
+
+// These are the names that expressions of all files may use (docs/layers.md), with their values for a step: the extents
+// of a model as its file has them, and those of a step as its options have them. common.yaml has more.
+using LayerNames = std::map<std::string, std::function<sim::Amount(const StepQuestion&)>, std::less<>>;
+const LayerNames& layer_names();
+
 // ProductGradients are the gradients of product `of`; `weights` is the one that is added up over GPUs.
 struct ProductGradients {
   std::string of;
@@ -26,59 +34,36 @@ struct ProductGradients {
   Written weights;
 };
 
-// A LayerRow is one row of a template: an operation, a part of rows, or rows that share a condition. Which it is
-// follows from what it has; expressions that it lacks have the value that their comment gives.
+// A LayerRow is one row of a template: an operation, a part of rows, rows that share a condition, or a tensor of a
+// layer's weights, of what it keeps for its gradient or of its cache. Which it is follows from what it has.
 struct LayerRow {
-  enum class What { rows, part, operate, gemm, collective, attention };
-  using Formula = std::optional<sim::Expression>;
+  enum class What { rows, part, operate, gemm, collective, attention, tensor };
 
   What what = What::rows;
   std::string name{};  // "$" stands for the name of the call of its part
-  Formula when{};      // always
-  std::vector<LayerRow> rows{};
-  bool with_attention = false;  // rows: see StepOperation
-  Formula of_model{};           // rows: see StepOperation; 1
+  // Expressions by key (docs/layers.md), of a part also its arguments. Without them a row is there, `products`, `times`
+  // and `of_model` are 1, an `element` has the bytes of activations, a `row` has usual_row elements, and all else is 0.
+  std::map<std::string, sim::Expression, std::less<>> formulas{};
+  std::vector<LayerRow> rows{};  // of a collective: what is computed meanwhile
+  bool with_attention = false;   // rows: see StepOperation
   std::string part{};
-  std::vector<std::pair<std::string, sim::Expression>> arguments{};
   ElementwiseOperator operation{};
   Kind kind = Kind::elementwise;
-  Formula elements{};                   // of an operator or a collective
-  Formula element{};                    // bytes of an element; those of the activations
-  Formula row{};                        // elements of a row that an operator reduces; usual_row
   std::vector<sim::Expression> gemm{};  // m, n, k
-  Formula products{};                   // 1
   models::Layout layout = models::GemmShape{}.layout;
-  Formula plain{};       // in the format of the stream; no
-  Formula of_experts{};  // the library's kernels for experts; no
-  Formula fused{};       // a carrier that fuses products with their reduction may do so; no
-  Formula gathered{};    // pieces in which its input is gathered over the GPUs of tensor parallelism; 0: it is there
-  Formula scattered{};   // pieces in which its result is reduced and scattered over them; 0: it is not
   bool awaits_pieces = false;  // it waits for what was scattered since the last such row
   enum class Gives { nothing, input, weights } gives = Gives::nothing;  // of the product that its part is named after
-  Formula gpus{};                                                       // of a collective
   std::string stream{};                                                 // of an operator or a collective; compute
-  std::vector<LayerRow> beside{};                                       // of a collective: what is computed meanwhile
   enum class Attention { forward, backward, decoding } attention = Attention::forward;
   bool absorbed = false;
-};
-
-// A TensorRow is a tensor of a layer's weights, of what it keeps for its gradient or of its cache, or rows that have
-// some of this in common.
-struct TensorRow {
-  std::string name{};
-  LayerRow::Formula when{};      // always
-  LayerRow::Formula elements{};  // of a tensor
-  std::string gradient{};        // the product with whose gradient that of the tensor is complete; empty: none
-  std::vector<TensorRow> rows{};
-  LayerRow::Formula times{};  // rows: how often they follow each other; 1
-  std::string alike{};        // name of the GPUs that hold the rows or the tensor alike; empty: the replicas
-  LayerRow::Formula gpus{};   // their number
+  std::string gradient{};  // the product with whose gradient that of the tensor is complete; empty: none
+  std::string alike{};     // name of the GPUs that hold the rows or the tensor alike; empty: the replicas
 };
 
 // A Tensor is held alike by `gpus` GPUs, which `alike` names unless they are the replicas.
 struct Tensor {
   double elements = 0.0;
-  std::string gradient{};  // see TensorRow
+  std::string gradient{};  // see LayerRow
   std::string alike{};     // "", or a prefix of names such as "expert_"
   int gpus = 1;
 };
@@ -101,7 +86,7 @@ struct WrittenPart {
   std::vector<ProductGradients> gradients;  // of the products that it gives
 };
 
-// A LayerPart is a list of rows that others call by name.
+// A LayerPart is a list of rows or tensors of one file.
 struct LayerPart {
   std::size_t file = 0;
   std::vector<std::pair<std::string, std::optional<sim::Expression>>> takes{};  // arguments with their defaults
@@ -121,7 +106,7 @@ class LayerTemplates {
   // Writes a part, of which "attention.forward" is the list of that name in attention.yaml; `name` is that of the call.
   // Throws sim::ConfigError where no file has the part, parts use each other in a circle, or an expression has no value
   // that fits.
-  using Arguments = std::vector<std::pair<std::string_view, double>>;
+  using Arguments = std::vector<std::pair<std::string_view, sim::Amount>>;
   WrittenPart write(StepWriter& writer, std::string_view part, const Arguments& arguments = {},
                     const std::string& name = "") const;
   // Returns the tensors of a list such as "attention.weights". Throws as write() does.
@@ -130,11 +115,6 @@ class LayerTemplates {
  private:
   friend class LayerValues;
   friend class LayerPlay;
-  // A TensorList is a list of tensors of one file.
-  struct TensorList {
-    std::size_t file = 0;
-    std::vector<TensorRow> rows{};
-  };
   // Names are the values that a file declares, in expressions of one another.
   using Names = std::map<std::string, sim::Expression, std::less<>>;
   // A File is one that is being read: its name, and the names that its expressions may use.
@@ -148,8 +128,8 @@ class LayerTemplates {
 
   std::vector<ElementwiseOperator> operators_;
   std::vector<Names> names_;  // by file; the first is common.yaml, whose names all files have
-  std::map<std::string, LayerPart, std::less<>> parts_;
-  std::map<std::string, TensorList, std::less<>> tensors_;
+  std::map<std::string, LayerPart, std::less<>> parts_;    // rows that others call by name, and passes of layers
+  std::map<std::string, LayerPart, std::less<>> tensors_;  // by file and list
 };
 
 // Writes the forward pass of a layer and returns its last operation. `again`: the pass is a recomputation, because its

@@ -137,29 +137,44 @@ void warn_of_channels(std::vector<std::string>& warnings, const Work& work, cons
 
 namespace {
 
-sim::Bytes bytes_of_piece(sim::Bytes whole, const Piece& piece) {
-  return sim::Bytes(static_cast<double>(piece_of(static_cast<std::int64_t>(whole.value()), piece.count, piece.index)));
-}
-
 // Units are what pieces divide; their count is 0 if work cannot be cut.
 struct Units {
   double count = 0.0;
   const char* name = "bytes for each GPU";
 };
-Units units_of(const Work& work, CutAxis axis) {
-  return std::visit(
-      sim::Overloaded{
-          [&](const models::GemmShape& shape) {
-            return axis == CutAxis::tokens ? Units{static_cast<double>(shape.n), "tokens (n)"}
-                                           : Units{static_cast<double>(shape.k), "steps of the contraction (k)"};
-          },
-          [](const models::CollectiveSpec& spec) { return Units{spec.bytes.value() / spec.gpus}; },
-          [](const models::SdmaCopySpec& copy) {
-            return copy.submit ? Units{static_cast<double>(copy.copies), "blocks"} : Units{copy.bytes.value()};
-          },
-          [](const models::ElementwiseSpec& spec) { return Units{std::max(spec.read, spec.written).value()}; },
-          [](const auto&) { return Units{}; }},
-      work);
+
+// Returns the units of work, and cuts it to that piece.
+Units cut_to(Work& work, const Piece& piece) {
+  const auto cut = [&piece](std::int64_t& whole) { whole = piece_of(whole, piece.count, piece.index); };
+  const auto cut_bytes = [&cut](sim::Bytes& whole) {
+    auto bytes = static_cast<std::int64_t>(whole.value());
+    cut(bytes);
+    whole = sim::Bytes(static_cast<double>(bytes));
+  };
+  if (auto* const shape = std::get_if<models::GemmShape>(&work)) {
+    const bool of_tokens = piece.axis == CutAxis::tokens;
+    std::int64_t& whole = of_tokens ? shape->n : shape->k;
+    const Units units{static_cast<double>(whole), of_tokens ? "tokens (n)" : "steps of the contraction (k)"};
+    cut(whole);
+    return units;
+  }
+  if (auto* const spec = std::get_if<models::CollectiveSpec>(&work)) {
+    const Units units{spec->bytes.value() / spec->gpus};
+    cut_bytes(spec->bytes);
+    return units;
+  }
+  if (auto* const copy = std::get_if<models::SdmaCopySpec>(&work)) {
+    const Units units = copy->submit ? Units{static_cast<double>(copy->copies), "blocks"} : Units{copy->bytes.value()};
+    copy->submit ? cut(copy->copies) : cut_bytes(copy->bytes);
+    return units;
+  }
+  auto* const kernel = std::get_if<models::ElementwiseSpec>(&work);
+  if (kernel == nullptr) return {};
+  const Units units{std::max(kernel->read, kernel->written).value()};
+  for (sim::Bytes* const bytes : {&kernel->read, &kernel->written}) cut_bytes(*bytes);
+  kernel->flops *= 1.0 / static_cast<double>(piece.count);
+  kernel->elements *= 1.0 / static_cast<double>(piece.count);
+  return units;
 }
 
 }  // namespace
@@ -170,40 +185,16 @@ std::int64_t piece_of(std::int64_t whole, std::int64_t count, std::int64_t index
 
 std::string why_uncut(const Work& work, const Piece& piece) {
   if (piece.count == 1) return {};
-  const Units units = units_of(work, piece.axis);
+  Work cut = work;
+  const Units units = cut_to(cut, piece);
   if (units.count == 0.0) return "only a gemm, a collective, a copy and a kernel can be cut into pieces";
   if (units.count >= static_cast<double>(piece.count)) return {};
   return fmt::format("{} pieces cannot be had of {:.0f} {}", piece.count, units.count, units.name);
 }
 
-Work piece_of(const Work& work, const Piece& piece) {
-  if (piece.count == 1) return work;
-  return std::visit(sim::Overloaded{[&](models::GemmShape shape) -> Work {
-                                      std::int64_t& cut = piece.axis == CutAxis::tokens ? shape.n : shape.k;
-                                      cut = piece_of(cut, piece.count, piece.index);
-                                      return shape;
-                                    },
-                                    [&](models::CollectiveSpec spec) -> Work {
-                                      spec.bytes = bytes_of_piece(spec.bytes, piece);
-                                      return spec;
-                                    },
-                                    [&](models::SdmaCopySpec copy) -> Work {
-                                      if (copy.submit) {
-                                        copy.copies = piece_of(copy.copies, piece.count, piece.index);
-                                      } else {
-                                        copy.bytes = bytes_of_piece(copy.bytes, piece);
-                                      }
-                                      return copy;
-                                    },
-                                    [&](models::ElementwiseSpec spec) -> Work {
-                                      spec.read = bytes_of_piece(spec.read, piece);
-                                      spec.written = bytes_of_piece(spec.written, piece);
-                                      spec.flops *= 1.0 / static_cast<double>(piece.count);
-                                      spec.elements *= 1.0 / static_cast<double>(piece.count);
-                                      return spec;
-                                    },
-                                    [](const auto& whole) -> Work { return whole; }},
-                    work);
+Work piece_of(Work work, const Piece& piece) {
+  if (piece.count > 1) cut_to(work, piece);
+  return work;
 }
 
 bool needs(const Piece& piece, const Piece& earlier, const Work& earlier_work) {

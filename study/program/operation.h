@@ -101,7 +101,7 @@ std::int64_t piece_of(std::int64_t whole, std::int64_t count, std::int64_t index
 std::string why_uncut(const Work& work, const Piece& piece);
 
 // Returns the piece of work that can be cut in this way.
-Work piece_of(const Work& work, const Piece& piece);
+Work piece_of(Work work, const Piece& piece);
 
 // Returns whether a piece depends on a piece of an earlier operation. If both operations are cut along the same axis,
 // piece i of n needs those that overlap [i/n, (i+1)/n). Otherwise, and if the earlier one is a GEMM cut along its

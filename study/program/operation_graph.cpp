@@ -254,19 +254,14 @@ std::vector<std::set<std::size_t>> waits_of_wholes(const OperationGraph& graph, 
   return waits;
 }
 
-std::set<int> all_gpus(const OperationGraph& graph) {
-  std::set<int> all;
-  for (const GraphNode& node : graph.nodes()) all.insert(node.gpus.begin(), node.gpus.end());
-  return all;
-}
-
 }  // namespace
 
 // A piece waits for at least one piece of each whole that its whole waits for, so that the order of first pieces is
 // topological for the wholes.
 Schedule on_one_stream(const OperationGraph& graph, const std::vector<Schedule>& wholes) {
   const std::vector<std::set<std::size_t>> waits = waits_of_wholes(graph, wholes.size());
-  const std::set<int> everyone = all_gpus(graph);
+  std::set<int> everyone;
+  for (const GraphNode& node : graph.nodes()) everyone.insert(node.gpus.begin(), node.gpus.end());
   Schedule schedule;
   std::vector<std::optional<std::size_t>> ends(wholes.size());  // last operation of each whole
   std::map<int, std::size_t> last_on;                           // last operation of each GPU

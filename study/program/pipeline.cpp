@@ -26,7 +26,10 @@ StepQuestion of_one_turn(StepQuestion question) {
 class Pipeline {
  public:
   Pipeline(const StepQuestion& question, std::span<const StageLayers> stages, const StepMachine& machine)
-      : question_(of_one_turn(question)), machine_(machine), writer_(question_, machine, handles_), stages_(stages) {}
+      : question_(of_one_turn(question)),
+        machine_(machine),
+        writer_(question_, machine, next_handle_),
+        stages_(stages) {}
 
   std::vector<StepBlock> write() {
     for (int stage = 0; stage < question_.pp; ++stage) {
@@ -74,7 +77,7 @@ class Pipeline {
     for (const std::size_t kind : kinds) {
       const LayerGroup& group = groups[kind];
       const StepQuestion question = of_one_turn(group.question);
-      StepWriter writer(question, machine_, handles_, group.prefix);
+      StepWriter writer(question, machine_, next_handle_, group.prefix);
       const bool first = kind == kinds.front();
       if (first) {
         write_layer(writer, turn);
@@ -100,7 +103,7 @@ class Pipeline {
     write_backward(writer);
     if (turn.micro == 0) return;
     const double weights = elements_of(tensors_of_layer(question, writer.templates(), "weights"));
-    writer.templates().write(writer, "accumulate", {{"weights", weights}}, "accumulate");
+    writer.templates().write(writer, "accumulate", {{"weights", {weights}}}, "accumulate");
   }
 
   void forward(int stage, Turn turn) {
@@ -117,14 +120,14 @@ class Pipeline {
 
   void backward(int stage, Turn turn) {
     if (is_last(stage) && whole()) {
-      writer_.templates().write(writer_, "head_gradient", {{"accumulates", turn.micro > 0}});
+      writer_.templates().write(writer_, "head_gradient", {{"accumulates", {turn.micro > 0 ? 1.0 : 0.0}}});
     }
     block(writer_, stage, turn, suffix(stage, turn));
     write_layers(stage, turn, is_last(stage) ? std::nullopt : std::optional(stage + 1));
     if (stage > 0) {
       send("gradients", stage, stage - 1, turn);
     } else if (whole()) {
-      writer_.templates().write(writer_, "embedding_gradient", {{"accumulates", turn.micro > 0}});
+      writer_.templates().write(writer_, "embedding_gradient", {{"accumulates", {turn.micro > 0 ? 1.0 : 0.0}}});
     }
     block(writer_, stage, turn, suffix(stage, turn));
   }
@@ -147,7 +150,7 @@ class Pipeline {
   // Returns the handle of what a GPU of a stage sends after a turn, which stages may wait for before it is written.
   Handle sent_by(int stage, Turn turn, int rank) {
     const auto [sent, is_new] = sent_.try_emplace({stage, turn.forward, turn.micro, rank});
-    if (is_new) sent->second = handles_.next();
+    if (is_new) sent->second = next_handle_++;
     return sent->second;
   }
 
@@ -163,7 +166,7 @@ class Pipeline {
 
   const StepQuestion question_;  // of one micro-batch
   StepMachine machine_;
-  Handles handles_;
+  Handle next_handle_ = 0;
   std::map<std::tuple<int, bool, int, int>, Handle> sent_;
   StepWriter writer_;
   std::span<const StageLayers> stages_;

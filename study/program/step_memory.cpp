@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <utility>
 
 namespace c3sim::study {
@@ -72,7 +73,51 @@ StepMemory memory_of_stage(const StepQuestion& question, int stage, const LayerT
   return memory;
 }
 
+// Reads off how a tensor grows by its elements for a number of tokens. One that has its size from some length on grows
+// evenly up to that length; any other goes on growing as it does in the end.
+CachedTensor grown(std::int64_t layers, sim::Bytes element,
+                   const std::function<double(std::int64_t tokens)>& elements_at) {
+  const double whole = elements_at(most_positions);
+  CachedTensor tensor{.layers = layers};
+  std::int64_t from = most_positions / 2;
+  std::int64_t to = most_positions;
+  if (elements_at(from) == whole) {
+    to = std::exchange(from, 0);
+    while (to - from > 1) {
+      const std::int64_t middle = from + (to - from) / 2;
+      (elements_at(middle) == whole ? to : from) = middle;
+    }
+    from = 1;
+    tensor.window = to > from ? to : 0;
+  }
+  const double of_token = to > from ? (whole - elements_at(from)) / static_cast<double>(to - from) : 0.0;
+  tensor.of_token = of_token * element;
+  tensor.of_sequence = std::max(0.0, whole - of_token * static_cast<double>(to)) * element;
+  return tensor;
+}
+
 }  // namespace
+
+std::vector<CachedTensor> cached_tensors(StepQuestion question, const LayerTemplates& templates) {
+  question.phase = Phase::decode;
+  question.batch = question.tokens = 1;
+  question.decoding = 0;
+  std::vector<CachedTensor> all;
+  for (LayerGroup& group : question.groups()) {
+    const auto tensors_at = [&](std::int64_t tokens) {
+      group.question.context = tokens - 1;
+      return tensors_of_layer(group.question, templates, "cache");
+    };
+    const std::vector<Tensor> most = tensors_at(most_positions);
+    for (std::size_t place = 0; place < most.size(); ++place) {
+      all.push_back(grown(group.layers, size_of(question.cache_format()), [&](std::int64_t tokens) {
+        const std::vector<Tensor> tensors = tensors_at(tokens);
+        return tensors.size() == most.size() ? tensors[place].elements : 0.0;
+      }));
+    }
+  }
+  return all;
+}
 
 StepMemory memory_of(const StepQuestion& question, const LayerTemplates& templates) {
   StepMemory most = memory_of_stage(question, 0, templates);

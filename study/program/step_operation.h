@@ -65,15 +65,6 @@ struct StepMachine {
   const LayerTemplates& templates;
 };
 
-// Handles gives out the handles of a step's operations.
-class Handles {
- public:
-  Handle next() { return next_++; }
-
- private:
-  Handle next_ = 0;
-};
-
 struct StepOperation {
   Handle handle = 0;
   std::string name;  // as results and files show it; its block's suffix makes it unique

@@ -9,7 +9,7 @@ namespace c3sim::study {
 
 Written StepWriter::add(const std::string& name, Kind kind, Work work, const std::string& stream) {
   operations_.push_back(
-      {handles_.next(), full(name), kind, std::move(work), stream, {}, again_ ? 0.0 : of_model_, with_attention_});
+      {next_handle_++, full(name), kind, std::move(work), stream, {}, again_ ? 0.0 : of_model_, with_attention_});
   wait(std::exchange(awaited_, {}));
   return last();
 }
@@ -48,7 +48,7 @@ models::AttentionShape StepWriter::attention_shape(bool absorbed) const {
   if (model().values() != model().head_dim) shape.value_dim = model().values();
   if (absorbed) {
     shape.kv_heads = 1;
-    shape.head_dim = model().cached_features();
+    shape.head_dim = model().kv_rank + model().rotary_dim;
     shape.value_dim = model().kv_rank;
     shape.shared_values = true;
   }

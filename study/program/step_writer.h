@@ -27,9 +27,9 @@ using Written = std::optional<Handle>;
 
 class StepWriter {
  public:
-  // `handles` are those of the whole step.
-  StepWriter(const StepQuestion& question, const StepMachine& machine, Handles& handles, std::string prefix = "")
-      : question_(question), machine_(machine), handles_(handles), prefix_(std::move(prefix)) {}
+  // `next_handle` counts the operations of the whole step.
+  StepWriter(const StepQuestion& question, const StepMachine& machine, Handle& next_handle, std::string prefix = "")
+      : question_(question), machine_(machine), next_handle_(next_handle), prefix_(std::move(prefix)) {}
 
   const StepQuestion& question() const { return question_; }
   const ModelSpec& model() const { return question_.model; }
@@ -88,7 +88,7 @@ class StepWriter {
 
   const StepQuestion& question_;
   StepMachine machine_;
-  Handles& handles_;
+  Handle& next_handle_;
   std::string prefix_;
   std::vector<StepOperation> operations_;
   Written awaited_;

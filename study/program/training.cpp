@@ -57,20 +57,21 @@ double reduced_early(const StepWriter& writer) {
 
 double all_of_ends(const StepWriter& writer) { return elements_of(end_weights(writer.question(), writer.templates())); }
 
-std::vector<AlikeWeights> weights_of(const StepWriter& writer) {
-  return alike_weights(writer.question(), writer.templates());
+std::vector<AlikeWeights> shared_weights(const StepWriter& writer) {
+  std::vector<AlikeWeights> weights = alike_weights(writer.question(), writer.templates());
+  std::erase_if(weights, [](const AlikeWeights& alike) { return !alike.are_shared(); });
+  return weights;
 }
 
 // Writes a part of common.yaml for weights that several GPUs hold.
 WrittenPart write_for(StepWriter& writer, const AlikeWeights& alike, std::string_view part, const std::string& prefix) {
-  return writer.templates().write(writer, part, {{"weights", alike.count}, {"holders", alike.holders}},
+  return writer.templates().write(writer, part, {{"weights", {alike.count}}, {"holders", {1.0 * alike.holders}}},
                                   prefix + alike.of);
 }
 
 std::vector<Written> reduce_to_shares(StepWriter& writer, const std::vector<Gather>& gathers) {
   std::vector<Written> reductions;
-  for (const AlikeWeights& alike : weights_of(writer)) {
-    if (!alike.are_shared()) continue;
+  for (const AlikeWeights& alike : shared_weights(writer)) {
     reductions.push_back(write_for(writer, alike, "reduce_to_shares", "").collective);
     // Collectives of one communicator take turns: the gather of the next layer, then this reduction.
     for (const Gather& one : gathers) {
@@ -94,8 +95,8 @@ const ProductGradients& gradient_of(const std::string& product, const std::vecto
 
 std::vector<Gather> write_gather(StepWriter& writer, const std::string& prefix) {
   std::vector<Gather> gathers;
-  for (const AlikeWeights& alike : weights_of(writer)) {
-    if (!alike.are_shared()) continue;
+  if (writer.question().shard == Shard::none) return gathers;
+  for (const AlikeWeights& alike : shared_weights(writer)) {
     const WrittenPart part = write_for(writer, alike, "gather", prefix);
     gathers.push_back({alike.of, part.first, part.collective});
   }
@@ -112,8 +113,7 @@ std::vector<Written> write_reduction(StepWriter& writer, const std::vector<Gathe
   if (question.shard == Shard::full) return reduce_to_shares(writer, gathers);
   const Written last = writer.last();
   std::vector<Written> reductions;
-  for (const AlikeWeights& alike : weights_of(writer)) {
-    if (!alike.are_shared()) continue;
+  for (const AlikeWeights& alike : shared_weights(writer)) {
     int number = 0;
     for (const auto& [weights, behind] : buckets_of(alike.tensors, question.gradient_element(), bucket)) {
       reductions.push_back(writer.collective(fmt::format("reduce_{}bucket{}", alike.of, number++),
@@ -132,7 +132,7 @@ Written write_head_reduction(StepWriter& writer) {
   const Written gradient = writer.last();
   const double weights = reduced_early(writer);
   if (weights == 0.0) return {};
-  const Written reduced = writer.templates().write(writer, "reduce_head", {{"weights", weights}}).collective;
+  const Written reduced = writer.templates().write(writer, "reduce_head", {{"weights", {weights}}}).collective;
   if (reduced) writer.wait_for_all(gradient);
   return reduced;
 }
@@ -152,11 +152,11 @@ void write_reduction_of_turns(StepWriter& writer, std::span<const LayerGroup> gr
 }
 
 void write_end_gather(StepWriter& writer) {
-  writer.templates().write(writer, "gather_ends", {{"weights", all_of_ends(writer)}});
+  writer.templates().write(writer, "gather_ends", {{"weights", {all_of_ends(writer)}}});
 }
 
 void write_end_reduction(StepWriter& writer) {
-  writer.templates().write(writer, "reduce_ends", {{"weights", all_of_ends(writer) - reduced_early(writer)}});
+  writer.templates().write(writer, "reduce_ends", {{"weights", {all_of_ends(writer) - reduced_early(writer)}}});
 }
 
 void write_update(StepWriter& writer, std::span<const LayerGroup> groups, const std::vector<Written>& reductions,
@@ -170,7 +170,7 @@ void write_update(StepWriter& writer, std::span<const LayerGroup> groups, const 
       own += static_cast<double>(group.layers) * alike.count / (shares ? alike.holders : 1);
     }
   }
-  writer.templates().write(writer, question.optimizer == Optimizer::lamb ? "lamb" : "adam", {{"weights", own}});
+  writer.templates().write(writer, question.optimizer == Optimizer::lamb ? "lamb" : "adam", {{"weights", {own}}});
   for (const Written& reduced : reductions) {
     if (reduced) writer.first_waits_for(*reduced);
   }

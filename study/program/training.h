@@ -11,7 +11,7 @@
 namespace c3sim::study {
 
 // A Gather fetches a layer's fully sharded weights while the layer before is computed (prefetch of one), as part
-// `gather` of common.yaml says. `of` is AlikeWeights::of. `prefix` names the pass.
+// `gather` of common.yaml says; other steps have none. `of` is AlikeWeights::of. `prefix` names the pass.
 struct Gather {
   std::string of;
   Written copy_in;

@@ -172,18 +172,16 @@ BatchCost BatchTimes::cost(const Batch& batch) {
   }
   if (is_by_op(batch)) {
     const auto [launches, is_new] = launches_.try_emplace(decodes);
-    if (is_new) launches->second = launched_by_op(decodes);
+    if (is_new) {
+      StepQuestion question = question_;
+      question.graph = false;
+      question.phase = decodes ? Phase::decode : Phase::prefill;
+      launches->second = sim::to_seconds(ask(machine_, question).time).value();
+    }
     const double rests = std::max(0.0, launches->second - sum.seconds);
     sum.add(1.0, {rests, rests * machine_.platform.gpu.power.at_rest().value()});
   }
   return {sim::to_time(sim::Seconds(sum.seconds)), sim::Joules(sum.joules * question_.gpus())};
-}
-
-double BatchTimes::launched_by_op(bool decodes) const {
-  StepQuestion question = question_;
-  question.graph = false;
-  question.phase = decodes ? Phase::decode : Phase::prefill;
-  return sim::to_seconds(ask(machine_, question).time).value();
 }
 
 std::optional<double> BatchTimes::error(const Batch& batch) {

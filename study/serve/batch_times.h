@@ -86,15 +86,13 @@ class BatchTimes {
   bool is_by_op(const Batch& batch) const { return batch.tokens() > captured_; }
   Cost others(bool decodes, std::int64_t tokens) const;
   Cost attention(Phase phase, std::int64_t sequences, std::int64_t tokens, std::int64_t context) const;
-  // Returns the seconds of a batch of one token, which the host launches more slowly than GPUs compute it.
-  double launched_by_op(bool decodes) const;
 
   StepMachine machine_;
   models::PlatformSpec roomy_;  // the platform with memory for any point of the grid
   StepQuestion question_;
   std::int64_t captured_;  // tokens of the largest batch that is launched from a graph
   // `launches_` and `others_` have one entry for batches whose sequences all decode, and one for others.
-  std::map<bool, double> launches_;  // seconds
+  std::map<bool, double> launches_;  // seconds of one token, which the host launches more slowly than GPUs compute it
   std::map<bool, Grid> others_;      // over tokens
   Grid decoding_;                    // over cached tokens of a sequence, and sequences
   Grid chunks_;                      // over chunks, tokens of each, and cached tokens of each

@@ -6,10 +6,15 @@
 
 namespace c3sim::study {
 
-BlockCopies block_copies(const StepQuestion& question, std::int64_t block_tokens) {
-  const int parts = question.model.is_latent() ? 1 : 2;  // keys and values, or the latent features of both
-  const double features = static_cast<double>(block_tokens * question.cached_features()) / parts;
-  return {parts * question.layer_count(), features * size_of(question.cache_format())};
+BlockCopies block_copies(std::span<const CachedTensor> tensors, std::int64_t block_tokens) {
+  BlockCopies copies;
+  sim::Bytes block;
+  for (const CachedTensor& one : tensors) {
+    copies.of_block += one.layers;
+    block += static_cast<double>(one.layers) * one.of_block(block_tokens);
+  }
+  if (copies.of_block > 0) copies.bytes = block / static_cast<double>(copies.of_block);
+  return copies;
 }
 
 namespace {

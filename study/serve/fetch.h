@@ -4,19 +4,22 @@
 
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 
 #include "study/play/testbed.h"
+#include "study/program/step_memory.h"
 #include "study/serve/serve_question.h"
 
 namespace c3sim::study {
 
-// BlockCopies are the copies of one GPU for each block of tokens: keys and values of each layer are separate in memory.
+// BlockCopies are the copies of one GPU for each block of tokens: each tensor of the cache of each layer, such as keys
+// and values, is separate in memory.
 struct BlockCopies {
-  std::int64_t of_block = 1;  // number of copies
-  sim::Bytes bytes;           // bytes of each copy
+  std::int64_t of_block = 0;  // number of copies
+  sim::Bytes bytes{};         // bytes of each copy, in the mean
 };
-BlockCopies block_copies(const StepQuestion& question, std::int64_t block_tokens);
+BlockCopies block_copies(std::span<const CachedTensor> tensors, std::int64_t block_tokens);
 
 // A FetchSlowdown says by which factor a batch and a fetch are slower while both run.
 struct FetchSlowdown {

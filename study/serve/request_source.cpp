@@ -147,10 +147,8 @@ std::optional<double> seconds_of_date(const std::string& text) {
 // Traced handles requests of a file independently of its form.
 class Traced : public RequestSource {
  public:
-  Traced(const std::filesystem::path& file, std::int64_t longest)
-      : name_(file.string()), text_(sim::read_measurement_text(file)), longest_(longest) {
-    sim::note_read(file);
-  }
+  Traced(std::string name, std::string text, std::int64_t longest)
+      : text_(std::move(text)), name_(std::move(name)), longest_(longest) {}
 
   std::optional<ServeRequest> next() override {
     while (std::optional<ServeRequest> request = read_or_tell_all()) {
@@ -199,8 +197,7 @@ class Traced : public RequestSource {
     timed.arrival = arrival < 0.0 ? -sim::to_time(sim::Seconds(-arrival)) : sim::to_time(sim::Seconds(arrival));
     return timed;
   }
-  const std::string& text() const { return text_; }
-
+  std::string text_;
   std::int64_t at_ = 0;
 
  private:
@@ -220,7 +217,6 @@ class Traced : public RequestSource {
   }
 
   std::string name_;
-  std::string text_;
   std::int64_t longest_;
   std::int64_t served_ = 0;
   sim::Time last_{0};
@@ -229,7 +225,8 @@ class Traced : public RequestSource {
 
 class TracedRows : public Traced {
  public:
-  TracedRows(const std::filesystem::path& file, std::int64_t longest) : Traced(file, longest), lexer_(text()) {
+  TracedRows(std::string file, std::string text, std::int64_t longest)
+      : Traced(std::move(file), std::move(text), longest), lexer_(text_) {
     sim::CsvRow heading;
     if (!lexer_.next(heading)) {
       fail("", fmt::format("is empty: a line with the columns {} is due", fmt::join(trace_forms.front().columns, ",")));
@@ -316,12 +313,13 @@ class TracedRows : public Traced {
 
 class TracedRecords : public Traced {
  public:
-  TracedRecords(const std::filesystem::path& file, std::int64_t longest) : Traced(file, longest), rest_(text()) {
+  TracedRecords(std::string file, std::string text, std::int64_t longest)
+      : Traced(std::move(file), std::move(text), longest), rest_(text_) {
     // `uses_` counts the requests that have each id.
     for (std::optional<Json> record = next_record(); record; record = next_record()) {
       for (const std::int64_t id : ids_of(*record)) ++uses_[id];
     }
-    rest_ = text();
+    rest_ = text_;
     at_ = 0;
   }
 
@@ -391,11 +389,6 @@ class TracedRecords : public Traced {
   std::unordered_map<std::int64_t, std::int64_t> uses_;
 };
 
-bool begins_with_brace(const std::filesystem::path& file) {
-  const std::string text = sim::read_measurement_text(file);
-  return sim::trimmed(sim::without_byte_order_mark(text)).starts_with('{');
-}
-
 }  // namespace
 
 std::unique_ptr<RequestSource> drawn_requests(const ServeQuestion& question, std::int64_t longest) {
@@ -403,8 +396,11 @@ std::unique_ptr<RequestSource> drawn_requests(const ServeQuestion& question, std
 }
 
 std::unique_ptr<RequestSource> traced_requests(const std::filesystem::path& file, std::int64_t longest) {
-  if (begins_with_brace(file)) return std::make_unique<TracedRecords>(file, longest);
-  return std::make_unique<TracedRows>(file, longest);
+  std::string text = sim::read_measurement_text(file);
+  sim::note_read(file);
+  const bool is_of_records = sim::trimmed(sim::without_byte_order_mark(text)).starts_with('{');
+  if (is_of_records) return std::make_unique<TracedRecords>(file.string(), std::move(text), longest);
+  return std::make_unique<TracedRows>(file.string(), std::move(text), longest);
 }
 
 }  // namespace c3sim::study

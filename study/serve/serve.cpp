@@ -26,27 +26,6 @@ std::vector<StepQuestion> steps_of(const ServeQuestion& question) {
   return steps;
 }
 
-// DrawnBatches draws up to `most` of all batches with equal probability (reservoir sampling).
-class DrawnBatches {
- public:
-  DrawnBatches(std::int64_t seed, std::size_t most) : generator_(static_cast<std::uint64_t>(seed)), most_(most) {}
-  void see(const Batch& batch, std::size_t group) {
-    const std::uint64_t place = ++seen_ <= most_ ? seen_ - 1 : generator_() % seen_;
-    if (place < batches_.size()) {
-      batches_[place] = {batch, group};
-    } else if (batches_.size() < most_) {
-      batches_.emplace_back(batch, group);
-    }
-  }
-  const std::vector<std::pair<Batch, std::size_t>>& batches() const { return batches_; }
-
- private:
-  std::mt19937_64 generator_;
-  std::size_t most_;
-  std::uint64_t seen_ = 0;
-  std::vector<std::pair<Batch, std::size_t>> batches_;
-};
-
 // Records contradictions in drafts, arrivals and lengths of requests.
 void check_requests(const ServeQuestion& question, FaultList& faults) {
   faults.add_if(question.draft.empty() && question.acceptance > 0.0, "acceptance",
@@ -96,10 +75,12 @@ ServerSpec ServeMachine::cache_of(const ServeQuestion& question, const StepQuest
   std::map<std::int64_t, sim::Bytes> by_window;  // bytes of a block in the layers that have the window
   sim::Bytes block;
   const auto count = [&](const StepQuestion& of) {
-    for (const LayerGroup& group : of.groups()) {
-      const auto features = static_cast<double>(question.block * group.layers * group.question.cached_features());
-      by_window[group.question.model.window] += features * size_of(of.cache_format());
-      block += features * size_of(of.cache_format());
+    for (const CachedTensor& one : cached_tensors(of, templates_)) {
+      const auto layers = static_cast<double>(one.layers);
+      // What a sequence has once is like what layers with a window of one token have: in its first block alone.
+      if (one.of_sequence > sim::Bytes()) by_window[1] += layers * one.of_sequence;
+      by_window[one.window] += layers * static_cast<double>(question.block) * one.of_token;
+      block += layers * one.of_block(question.block);
     }
   };
   count(step);
@@ -107,8 +88,8 @@ ServerSpec ServeMachine::cache_of(const ServeQuestion& question, const StepQuest
     room -= memory_of(*draft, templates_).weights;
     count(*draft);
   }
-  ServerSpec cache{.block = question.block,
-                   .blocks = std::max<std::int64_t>(0, static_cast<std::int64_t>(std::floor(room / block)))};
+  const double blocks = std::floor(room / std::max(block, sim::Bytes(1.0)));  // a layer may cache nothing
+  ServerSpec cache{.block = question.block, .blocks = std::max<std::int64_t>(0, static_cast<std::int64_t>(blocks))};
   for (const auto& [window, bytes] : by_window) {
     if (window > 0) cache.windowed.push_back({window, bytes / block});
   }
@@ -170,8 +151,9 @@ std::vector<sim::Fault> ServeMachine::faults_of(ServeQuestion question) {
   faults.add_if(question.fetch == Fetch::kernel && question.waits == Waits::request, "waits",
                 "a kernel that fetches takes the place of a batch: batch is accepted, which waits until it has ended");
   if (question.fetch != Fetch::none && faults.is_empty()) {
-    const std::string why =
-        fetch_times(question.fetch, question.store, block_copies(question.step, question.block)).why_impossible();
+    const BlockCopies copies = block_copies(cached_tensors(question.step, templates_), question.block);
+    const std::string why = copies.of_block == 0 ? question.step.model.name + " caches nothing: none is accepted"
+                                                 : fetch_times(question.fetch, question.store, copies).why_impossible();
     faults.add_if(!why.empty(), "fetch", "{}", why);
   }
   if (faults.is_empty()) check_lengths(question, faults);
@@ -212,25 +194,13 @@ ServingGroup ServeMachine::group_of(const ServeQuestion& question, const StepQue
   const bool reuses = question.reuse > 0.0 || !question.trace.empty();
   const ServerSpec cache = cache_of(question, step);
   ServingGroup group;
-  group.spec = {.budget = question.budget,
-                .replicas = static_cast<std::size_t>(step.dp),
-                .sequences = question.sequences,
-                .block = question.block,
-                .blocks = step.dp * cache.blocks,
-                .windowed = cache.windowed,
-                .pause = question.pause,
-                .ahead = question.ahead,
-                .draft = question.draft.empty() ? 0 : question.draft_tokens,
-                .acceptance = question.acceptance,
-                .seed = static_cast<std::uint64_t>(question.seed),
-                .keeps = question.keep,
-                .fetches = question.fetch != Fetch::none && is_first && reuses,
-                .batch_waits = question.waits == Waits::batch};
-  if (question.trace.empty()) group.spec.stored = question.prefixes;
-  group.spec.stored_tokens = question.prefix;
+  group.spec = cache;
+  group.spec.replicas = static_cast<std::size_t>(step.dp);
+  group.spec.blocks *= step.dp;
+  group.spec.fetches = question.fetch != Fetch::none && is_first && reuses;
   group.costs = costs_of(question, step);
   group.at_rest = static_cast<double>(step.gpus()) * platform_.gpu.power.at_rest();
-  const BlockCopies copies = block_copies(step, question.block);
+  const BlockCopies copies = block_copies(cached_tensors(step, templates_), question.block);
   const int gpus_of_replica = step.gpus() / step.dp;
   const sim::Bytes of_block = static_cast<double>(copies.of_block * gpus_of_replica) * copies.bytes;
   group.spec.store_blocks = static_cast<std::int64_t>(question.store_size / of_block);
@@ -259,13 +229,23 @@ ServeResult ServeMachine::ask(ServeQuestion question, std::size_t simulated) {
   const std::int64_t longest = longest_request(question);
   const std::unique_ptr<RequestSource> source =
       question.trace.empty() ? drawn_requests(question, longest) : traced_requests(question.trace, longest);
-  DrawnBatches drawn(question.seed, simulated);
+  // Up to `simulated` of all batches are drawn with equal probability (reservoir sampling).
+  std::mt19937_64 generator(static_cast<std::uint64_t>(question.seed));
+  std::uint64_t seen = 0;
+  std::vector<std::pair<Batch, std::size_t>> drawn;
+  const auto sees_batch = [&](const Batch& batch, std::size_t group) {
+    const std::uint64_t place = ++seen <= simulated ? seen - 1 : generator() % seen;
+    if (place < drawn.size()) {
+      drawn[place] = {batch, group};
+    } else if (drawn.size() < simulated) {
+      drawn.emplace_back(batch, group);
+    }
+  };
   ServeResult result;
-  result.served =
-      serve(*source, groups, question, [&drawn](const Batch& batch, std::size_t group) { drawn.see(batch, group); });
+  result.served = serve(*source, groups, question, sees_batch);
   result.requests = source->counts();
   result.remarks = model_of(question.step).ignored;
-  for (const auto& [batch, group] : drawn.batches()) {
+  for (const auto& [batch, group] : drawn) {
     if (const std::optional<double> error = batch_times(steps[group], question).error(batch))
       result.errors.push_back(*error);
   }
@@ -283,7 +263,11 @@ ServeResult ServeMachine::ask(ServeQuestion question, std::size_t simulated) {
         std::max(result.most_in_use, static_cast<double>(counts.most_blocks) / static_cast<double>(blocks));
   }
   const std::int64_t whole = std::max(question.block, longest / question.block * question.block);
-  result.cache_tokens = question.replicas * (blocks * whole / groups.back().spec.blocks_of(whole));
+  // States of a fixed size have room for sequences of any length.
+  constexpr double most_tokens = 1e15;
+  const auto of_sequence = static_cast<double>(groups.back().spec.blocks_of(whole));
+  const double tokens = static_cast<double>(blocks) * static_cast<double>(whole) / of_sequence;
+  result.cache_tokens = question.replicas * static_cast<std::int64_t>(std::min(most_tokens, tokens));
   result.question = std::move(question);
   return result;
 }

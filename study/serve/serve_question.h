@@ -104,6 +104,8 @@ struct ServeQuestion {
   Waits waits = Waits::request;
 
   auto operator<=>(const ServeQuestion&) const = default;
+
+  std::int64_t drafted() const { return draft.empty() ? 0 : draft_tokens; }  // after each next token
 };
 
 }  // namespace c3sim::study

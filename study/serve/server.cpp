@@ -129,20 +129,20 @@ class Server {
  public:
   // `place` is that of the group in its replica. The server hands sequences over with their first token unless it is
   // the last one of `groups`.
-  Server(const std::vector<ServingGroup>& groups, std::size_t place, std::size_t replica, std::int64_t replicas,
+  Server(const std::vector<ServingGroup>& groups, std::size_t place, std::size_t replica, const ServeQuestion& question,
          Served& served, const SeesBatch& sees_batch)
       : group_(groups[place]),
+        question_(question),
         place_(place),
         hands_over_(place + 1 < groups.size()),
-        cache_share_(hands_over_ ? 0.0
-                                 : 1.0 / (static_cast<double>(group_.spec.blocks) * static_cast<double>(replicas))),
+        cache_share_(hands_over_ ? 0.0 : 1.0 / (static_cast<double>(group_.spec.blocks) * question.replicas)),
         served_(served),
         sees_batch_(sees_batch),
         cache_(group_.spec.blocks),
-        drawn_(group_.spec.seed + replica) {
-    const std::int64_t blocks = group_.spec.stored_tokens / group_.spec.block;
+        drawn_(static_cast<std::uint64_t>(question.seed) + replica) {
+    const std::int64_t blocks = question_.prefix / group_.spec.block;
     const std::int64_t room = group_.spec.blocks_of(blocks * group_.spec.block);
-    for (std::int64_t prefix = 0; prefix < group_.spec.stored && blocks > 0; ++prefix) {
+    for (std::int64_t prefix = 0; question_.trace.empty() && prefix < question_.prefixes && blocks > 0; ++prefix) {
       if (store_.all_room() + room > group_.spec.store_blocks) break;
       store_.use(prefix, blocks, room);
     }
@@ -158,7 +158,7 @@ class Server {
       if (sequence.fetched == 0) return now_;
       at(sequence.ready);
     }
-    const auto places = static_cast<std::int64_t>(group_.spec.replicas) * group_.spec.sequences;
+    const auto places = static_cast<std::int64_t>(group_.spec.replicas) * question_.sequences;
     const bool has_place = static_cast<std::int64_t>(running_.size()) < places;
     if (!has_place || blocked_) return earliest;
     if (!preempted_.empty()) return now_;
@@ -193,7 +193,7 @@ class Server {
     if (sees_batch_) sees_batch_(*longest, place_);
     pass_until(begin + takes);
     advance();
-    pass_until(now_ + group_.spec.pause);
+    pass_until(now_ + question_.pause);
     return std::exchange(departures_, {});
   }
 
@@ -294,7 +294,7 @@ class Server {
     const sim::Time takes = group_.fetch_time(tokens);
     counts_.fetched += tokens;
     sequence.fetched = tokens;
-    if (group_.spec.batch_waits) {
+    if (question_.waits == Waits::batch) {
       stall_ += takes;
       sequence.ready = now_;
       return;
@@ -336,14 +336,14 @@ class Server {
     for (const Sequence& sequence : running_) ++running[sequence.replica];
     std::optional<std::size_t> chosen;
     for (std::size_t replica = 0; replica < running.size(); ++replica) {
-      if (budget_of(replica) == 0 || running[replica] >= group_.spec.sequences) continue;
+      if (budget_of(replica) == 0 || running[replica] >= question_.sequences) continue;
       if (!chosen || running[replica] < running[*chosen]) chosen = replica;
     }
     return chosen;
   }
 
   // Returns the budget of a replica that is left in the batch that is being composed.
-  std::int64_t budget_of(std::size_t replica) const { return group_.spec.budget - batches_[replica].tokens(); }
+  std::int64_t budget_of(std::size_t replica) const { return question_.budget - batches_[replica].tokens(); }
 
   // Returns the tokens of a sequence in the batch of its replica, beside those that are in it.
   std::int64_t share_of(const Sequence& sequence) const {
@@ -351,7 +351,7 @@ class Server {
     const std::int64_t left = budget_of(sequence.replica);
     if (!sequence.decodes()) return std::min(left, sequence.to_compute());
     // No token is drafted beyond the end of the output.
-    return std::min({left, 1 + group_.spec.draft, sequence.request.output - sequence.made});
+    return std::min({left, 1 + question_.drafted(), sequence.request.output - sequence.made});
   }
 
   void add(std::size_t place, std::int64_t tokens) {
@@ -373,7 +373,7 @@ class Server {
   // Admits sequences that have arrived, as far as budget, places and blocks last.
   void let_in() {
     const bool is_empty = std::ranges::all_of(batches_, &Batch::is_empty);
-    const sim::Time seen = group_.spec.ahead && !is_empty ? composed_ : now_;
+    const sim::Time seen = question_.ahead && !is_empty ? composed_ : now_;
     while (!blocked_) {
       const std::optional<std::size_t> replica = replica_with_room();
       if (!replica) return;
@@ -426,7 +426,7 @@ class Server {
   // Returns how many drafted tokens are accepted before the first that is not.
   std::int64_t accepted(std::int64_t drafted) {
     std::int64_t right = 0;
-    while (right < drafted && between_0_and_1(drawn_) < group_.spec.acceptance) ++right;
+    while (right < drafted && between_0_and_1(drawn_) < question_.acceptance) ++right;
     counts_.drafted += drafted;
     counts_.accepted += right;
     return right;
@@ -464,7 +464,7 @@ class Server {
     const std::int64_t prefix = sequence.request.prefix;
     const std::int64_t blocks = begins / group_.spec.block;
     const std::int64_t room = group_.spec.blocks_of(begins);
-    if (group_.spec.keeps && sequence.shared == 0 && !cache_.prefixes.has(prefix)) {
+    if (question_.keep && sequence.shared == 0 && !cache_.prefixes.has(prefix)) {
       cache_.prefixes.use(prefix, blocks, room);
       cache_.prefixes.pin(prefix);
       sequence.blocks -= room;
@@ -483,6 +483,7 @@ class Server {
   }
 
   const ServingGroup& group_;
+  const ServeQuestion& question_;
   std::size_t place_;
   bool hands_over_;
   double cache_share_;  // of all caches whose use counts, for each block of this one; 0 if it does not count
@@ -556,7 +557,7 @@ class Serving {
     for (std::int64_t place = 0; place < question.concurrency; ++place) places_.push(sim::Time(0));
     for (std::size_t replica = 0; replica < static_cast<std::size_t>(question.replicas); ++replica) {
       for (std::size_t place = 0; place < groups.size(); ++place)
-        servers_.emplace_back(groups, place, replica, question.replicas, served_, sees_batch);
+        servers_.emplace_back(groups, place, replica, question, served_, sees_batch);
     }
   }
 

@@ -30,25 +30,15 @@ struct WindowedLayers {
   double share = 1.0;  // of the bytes of a block, which has tokens of all layers
 };
 
+// A ServerSpec is the room that a server has; everything else is as its ServeQuestion says.
 struct ServerSpec {
-  std::int64_t budget = 8192;    // of each replica, as is `sequences`
-  std::size_t replicas = 1;      // of attention, which share out the sequences
-  std::int64_t sequences = 256;  // that are served at once
-  std::int64_t block = 16;       // tokens of a block
-  std::int64_t blocks = 1;       // blocks of the cache
+  std::size_t replicas = 1;  // of attention, which share out the sequences
+  std::int64_t block = 16;   // tokens of a block
+  std::int64_t blocks = 1;   // blocks of the cache
   std::vector<WindowedLayers> windowed{};
-  sim::Time pause{0};        // between batches
-  bool ahead = false;        // a batch is composed during the one before it, from what had arrived at its start
-  std::int64_t draft = 0;    // tokens that are drafted after each next token
-  double acceptance = 0.0;   // probability that a token of a draft is accepted if those before are
-  std::uint64_t seed = 0;    // of the random numbers for accepted tokens
-  bool keeps = false;        // beginnings stay in the cache
-  bool fetches = false;      // beginnings come from the store
-  bool batch_waits = false;  // a batch waits for fetches
+  bool fetches =
+      false;  // beginnings come from the store, which has those of drawn requests at first, as far as they fit
   std::int64_t store_blocks = 0;
-  // The store initially holds `stored` beginnings of `stored_tokens` tokens each, as far as they fit.
-  std::int64_t stored = 0;
-  std::int64_t stored_tokens = 0;
 
   // Returns the blocks whose bytes so many tokens of a sequence take.
   std::int64_t blocks_of(std::int64_t tokens) const;
@@ -70,8 +60,7 @@ struct ServingGroup {
 // A SeesBatch is called for every batch, with the index of its group within the replica.
 using SeesBatch = std::function<void(const Batch& batch, std::size_t group)>;
 
-// Serves all requests of a source to the end, after which every block is free. Of `question` only replicas, router,
-// concurrency, limits and frontend count.
+// Serves all requests of a source to the end, after which every block is free.
 Served serve(RequestSource& source, const std::vector<ServingGroup>& groups, const ServeQuestion& question = {},
              const SeesBatch& sees_batch = {});
 

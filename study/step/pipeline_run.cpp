@@ -11,16 +11,136 @@
 #include "models/collectives/collective.h"
 #include "models/machine/governor_loop.h"
 #include "sim/check.h"
+#include "study/play/known_work.h"
 #include "study/play/play.h"
 #include "study/play/power_meter.h"
 #include "study/play/queue_time.h"
 #include "study/play/timeline.h"
 #include "study/program/pipeline.h"
 #include "study/program/step_memory.h"
-#include "study/step/stage_turns.h"
 #include "study/step/step_graph.h"
 
 namespace c3sim::study {
+
+Pace Pace::then(const Pace& next) const {
+  return {gpu + next.gpu, host + next.host, std::max(both + next.gpu, host + next.both)};
+}
+
+Pace Pace::repeated(std::int64_t times) const {
+  Pace all;
+  for (std::int64_t i = 0; i < times; ++i) all = all.then(*this);
+  return all;
+}
+
+namespace {
+
+// Returns the stage that a turn of `stage` sends to.
+std::size_t receiver_of(std::size_t stage, bool forward) { return forward ? stage + 1 : stage - 1; }
+
+// Each stage has these classes of work; turns do not slow down the sends of the last.
+enum StageClass : WorkClasses::Id { class_of_turns, sends_forward, sends_back, unslowed_sends, classes_of_stage };
+WorkClasses::Id class_in(std::size_t stage, StageClass one) {
+  return static_cast<WorkClasses::Id>(stage) * classes_of_stage + one;
+}
+
+WorkClasses classes_of_stages(std::size_t stages, const TurnSlowdowns& slowdowns) {
+  WorkClasses classes;
+  for (std::size_t added = 0; added < stages * classes_of_stage; ++added) classes.add();
+  for (std::size_t stage = 0; stage < stages; ++stage) {
+    for (const StageClass sends : {sends_forward, sends_back, unslowed_sends}) {
+      for (const auto& [of, slowed] :
+           {std::pair(stage, slowdowns.sending), {receiver_of(stage, sends == sends_forward), slowdowns.receiving}}) {
+        if (of >= stages) continue;
+        classes.slow_down(class_in(of, class_of_turns), class_in(stage, sends), slowed);
+        classes.slow_down(class_in(stage, sends), class_in(of, class_of_turns),
+                          sends == unslowed_sends ? 1.0 : slowdowns.send);
+      }
+    }
+  }
+  return classes;
+}
+
+}  // namespace
+
+// Makes three works of each turn: what its GPUs do, its end, which a late host may put off, and its send, which takes
+// no time where nothing is sent. The first of all works is the begin of the step.
+sim::Time play_turns(TimedStages& stages, const TurnSlowdowns& slowdowns) {
+  constexpr std::size_t first_turn = 1;
+  constexpr std::size_t end = 1, send = 2, works_of_turn = 3;  // places after that of a turn's GPUs
+  constexpr sim::Time none{0};
+  // Sends by the stage that they arrive at, their direction (true: forward) and micro-batch.
+  std::map<std::tuple<std::size_t, bool, int>, std::size_t> arrivals;
+  std::size_t place = first_turn;
+  for (std::size_t stage = 0; stage < stages.size(); ++stage) {
+    for (const TimedTurn& turn : stages[stage]) {
+      if (turn.sends)
+        arrivals[{receiver_of(stage, turn.turn->forward), turn.turn->forward, turn.turn->micro}] = place + send;
+      place += works_of_turn;
+    }
+  }
+  std::vector<KnownWork> works;
+  WaitLists waits;
+  const auto add = [&](const KnownWork& work, const std::vector<After>& after) {
+    works.push_back(work);
+    for (const After& one : after) waits.add(one);
+    waits.end_list();
+  };
+  add({}, {});
+  for (std::size_t stage = 0; stage < stages.size(); ++stage) {
+    std::size_t before = 0;                       // the end of the previous turn, or the begin of the step
+    std::size_t sent_forward = 0, sent_back = 0;  // the last send of that direction, or the begin
+    sim::Time launched{0};                        // when the host has launched all up to here
+    for (const TimedTurn& turn : stages[stage]) {
+      place = works.size();
+      std::vector<After> after{{before, none}};
+      if (turn.waits) after.emplace_back(arrivals.at({stage, turn.turn->forward, turn.turn->micro}), none);
+      add({turn.pace.gpu, class_in(stage, class_of_turns)}, after);
+      add({}, {{place, none}, {0, launched + turn.pace.both}});
+      launched += turn.pace.host + turn.send_launch;
+      const bool forward = turn.turn && turn.turn->forward;
+      std::size_t& sent = forward ? sent_forward : sent_back;
+      const StageClass sends = !turn.send_is_slowed ? unslowed_sends : forward ? sends_forward : sends_back;
+      add({turn.sends ? turn.send : none, class_in(stage, sends)}, {{place + end, none}, {sent, none}, {0, launched}});
+      if (turn.sends) sent = place + send;
+      before = place + end;
+    }
+  }
+  const std::vector<Stay> played = play_known(works, waits, classes_of_stages(stages.size(), slowdowns));
+  sim::Time last{0};
+  place = first_turn;
+  for (std::vector<TimedTurn>& turns : stages) {
+    for (TimedTurn& turn : turns) {
+      turn.at = {played[place].begin, played[place + end].end};
+      turn.lost = played[place].length() - turn.pace.gpu;
+      turn.sent = turn.sends ? played[place + send] : Stay{};
+      last = std::max(last, turn.at.end);
+      place += works_of_turn;
+    }
+  }
+  return last;
+}
+
+sim::Time TurnSlowdowns::lost_to(const SendsBeside& beside) const {
+  const auto lost = [](sim::Time time, double slowdown) { return (1.0 - 1.0 / slowdown) * sim::to_seconds(time); };
+  return sim::to_time(lost(beside.from, sending) + lost(beside.to, receiving));
+}
+
+Lost& Lost::add(std::span<const Sample> alike) {
+  if (alike.size() < 2) return *this;
+  const Sample& alone = *std::ranges::min_element(alike, {}, &Sample::length);
+  for (const Sample& one : alike) {
+    beside_ += one.beside;
+    if (one.beside >= alone.beside) lost_ += one.length - alone.length;
+  }
+  return *this;
+}
+
+double Lost::slowdown() const {
+  constexpr double most = 10.0;
+  if (lost_ <= sim::Time(0) || beside_ <= sim::Time(0)) return 1.0;
+  const double share = sim::to_seconds(lost_) / sim::to_seconds(beside_);
+  return 1.0 / std::max(1.0 / most, 1.0 - share);
+}
 
 namespace {
 
@@ -90,6 +210,17 @@ sim::Time launch_of(const Work& work, const models::PlatformSpec& platform) {
 
 double in_seconds(sim::Time time) { return sim::to_seconds(time).value(); }
 sim::Time share_of(double share, sim::Time time) { return sim::to_time(share * sim::to_seconds(time)); }
+
+// Returns the sends from a stage, or those that arrive at it.
+std::vector<Stay> sends_of(const TimedStages& stages, std::size_t stage, bool from) {
+  std::vector<Stay> sends;
+  for (std::size_t sender = 0; sender < stages.size(); ++sender) {
+    for (const TimedTurn& turn : stages[sender]) {
+      if (turn.sends && (from ? sender : receiver_of(sender, turn.turn->forward)) == stage) sends.push_back(turn.sent);
+    }
+  }
+  return sends;
+}
 
 sim::Time overlap(const Stay& one, const std::vector<Stay>& others) {
   sim::Time time{0};
@@ -256,8 +387,8 @@ class TurnReader {
     std::map<TurnKey, std::vector<SeenTurn>> turns;
     std::vector<Lost::Sample> sends;
     for (std::size_t stage = 0; stage < stages_.size(); ++stage) {
-      const std::vector<Stay> leaving = sends_from(stages_, stage);
-      const std::vector<Stay> arriving = sends_to(stages_, stage);
+      const std::vector<Stay> leaving = sends_of(stages_, stage, true);
+      const std::vector<Stay> arriving = sends_of(stages_, stage, false);
       for (const TimedTurn& turn : stages_[stage]) {
         const TurnKey key = key_of(static_cast<int>(stage), turn.turn);
         const SendsBeside beside{overlap(turn.at, leaving), overlap(turn.at, arriving)};
@@ -548,8 +679,8 @@ class PipelineRun {
         add_busy(turns, turn.at.begin, turn.at.end);
       }
       BusyTimes sends;
-      for (const std::vector<Stay>& some : {sends_from(stages_, stage), sends_to(stages_, stage)}) {
-        for (const Stay& sent : some) add_busy(sends, sent.begin, sent.end);
+      for (const bool from : {true, false}) {
+        for (const Stay& sent : sends_of(stages_, stage, from)) add_busy(sends, sent.begin, sent.end);
       }
       const double all = in_seconds(length_of(sends));
       const double within = in_seconds(length_of(sends & turns));

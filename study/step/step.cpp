@@ -71,8 +71,6 @@ class StepRun {
   std::vector<std::string> warnings() const { return testbed_.warnings(); }
 
  private:
-  enum class Of { all, layers };  // layers: only layers and their update
-
   // Returns the layers of each kind; a pipeline, all of which is simulated here, has those of its longest stage.
   std::vector<std::int64_t> layers_of_kinds() const {
     if (question_.has_turns()) return {question_.stage_layers()};
@@ -133,24 +131,17 @@ class StepRun {
   bool repeats(std::int64_t few, std::size_t kind, const StepTotals& of_few, const StepTotals& of_less) {
     if (few < 3) return true;
     if (!question_.trains() || question_.layers) return alike(of_few, of_less, of_less, seen_of({few, kind, 2}));
-    return alike(of_few, of_less, seen_of(few, Of::layers), seen_of({few, kind, 1}, Of::layers));
+    return alike(of_few, of_less, seen_of(few, true), seen_of({few, kind, 1}, true));
   }
 
-  PartOfStep part(FewLayers layers, Of of = Of::all) const {
-    if (of == Of::all) return part_of(question_, templates_, testbed_, layers);
-    return part_of(question_, templates_, testbed_, layers, [](const StepBlock& block) {
-      return block.layers == 0 && block.operations.front().kind != Kind::optimizer;
-    });
-  }
-
-  StepTotals seen_of(FewLayers layers, Of of = Of::all) {
-    const PartOfStep played = part(layers, of);
+  StepTotals seen_of(FewLayers layers, bool are_alone = false) {
+    const PartOfStep played = part_of(question_, templates_, testbed_, layers, are_alone);
     return tell(played, testbed_.run(played.schedule));
   }
 
   // Adds the power and clock that a meter measures.
   StepTotals metered(FewLayers layers) {
-    const PartOfStep played = part(layers);
+    const PartOfStep played = part_of(question_, templates_, testbed_, layers);
     // If runs are not all alike, the last one is metered. A metered run has no factors.
     const bool many = clock_settles(testbed_.platform()) || rounds_differ(testbed_.platform());
     const Timeline* const known = many || testbed_.factor() ? &testbed_.run(played.schedule) : nullptr;

@@ -29,9 +29,9 @@ std::string awaited_by(const StepOperation& one, std::span<const StepOperation> 
 
 }  // namespace
 
-std::vector<StepCollective> collectives_of(std::span<const StepBlock> blocks) {
+std::vector<StepCollective> collectives_of(const StepQuestion& question, const StepMachine& machine) {
   std::vector<StepCollective> collectives;
-  for (const StepBlock& block : blocks) {
+  for (const StepBlock& block : step_blocks(question, 1, machine)) {
     const std::size_t of_others = collectives.size();
     for (std::size_t place = 0; place < block.operations.size(); ++place) {
       const StepOperation& one = block.operations[place];
@@ -47,10 +47,6 @@ std::vector<StepCollective> collectives_of(std::span<const StepBlock> blocks) {
     }
   }
   return collectives;
-}
-
-std::vector<StepCollective> collectives_of(const StepQuestion& question, const StepMachine& machine) {
-  return collectives_of(step_blocks(question, 1, machine));
 }
 
 std::vector<sim::Fault> faults_of_carriers(const StepQuestion& question, const StepMachine& machine) {

@@ -20,7 +20,6 @@ struct StepCollective {
   std::string behind{};  // name of the operation that it waits for
 };
 // Returns the collectives in the order of the step, each name once.
-std::vector<StepCollective> collectives_of(std::span<const StepBlock> blocks);
 std::vector<StepCollective> collectives_of(const StepQuestion& question, const StepMachine& machine);
 
 // Returns the faults of carriers and channels that are asked for by a question without other faults.

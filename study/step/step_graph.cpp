@@ -28,7 +28,7 @@ using Stretch = std::vector<StepBlock>;
 
 class OneHalf {
  public:
-  OneHalf(int number, Handles& handles) : number_(number), handles_(handles) {}
+  OneHalf(int number, Handle& next_handle) : number_(number), next_handle_(next_handle) {}
 
   std::vector<Stretch> stretches(std::span<const StepBlock> layers) {
     stretches_.emplace_back();
@@ -36,7 +36,7 @@ class OneHalf {
       for (std::int64_t repeat = 0; repeat < kind.layers; ++repeat) {
         suffix_ = fmt::format("_l{}", layer_++);
         of_layer_.clear();
-        for (const StepOperation& one : kind.operations) of_layer_[one.handle] = handles_.next();
+        for (const StepOperation& one : kind.operations) of_layer_[one.handle] = next_handle_++;
         for (const StepOperation& one : kind.operations) add(one);
       }
     }
@@ -69,7 +69,7 @@ class OneHalf {
   }
 
   int number_;
-  Handles& handles_;
+  Handle& next_handle_;
   int layer_ = 0;
   std::map<Handle, Handle> of_layer_;  // new handles of the layer's operations
   std::string suffix_;                 // suffix of the layer
@@ -79,22 +79,22 @@ class OneHalf {
 };
 
 std::vector<StepBlock> blocks_of_two_batches(std::span<LayerGroup> groups, const StepMachine& machine,
-                                             Handles& handles) {
+                                             Handle& next_handle) {
   std::vector<StepBlock> halves;
   for (LayerGroup& group : groups) {
     group.question.batch /= 2;
-    StepWriter writer(group.question, machine, handles, group.prefix);
+    StepWriter writer(group.question, machine, next_handle, group.prefix);
     write_forward(writer);
     halves.push_back({group.layers, writer.take()});
   }
-  return two_batches(halves, handles);
+  return two_batches(halves, next_handle);
 }
 
 }  // namespace
 
-std::vector<StepBlock> two_batches(std::span<const StepBlock> layers, Handles& handles) {
-  std::vector<Stretch> first = OneHalf(1, handles).stretches(layers);
-  std::vector<Stretch> second = OneHalf(2, handles).stretches(layers);
+std::vector<StepBlock> two_batches(std::span<const StepBlock> layers, Handle& next_handle) {
+  std::vector<Stretch> first = OneHalf(1, next_handle).stretches(layers);
+  std::vector<Stretch> second = OneHalf(2, next_handle).stretches(layers);
   std::vector<StepBlock> blocks;
   for (std::size_t at = 0; at < first.size(); ++at) {
     for (Stretch* const stretch : {&first[at], &second[at]}) {
@@ -108,8 +108,8 @@ std::vector<StepBlock> step_blocks(const StepQuestion& question, FewLayers layer
   if (question.has_turns()) {
     return pipeline_blocks(question, std::min(layers.each, question.stage_layers()), machine);
   }
-  Handles handles;
-  StepWriter writer(question, machine, handles);
+  Handle next_handle = 0;
+  StepWriter writer(question, machine, next_handle);
   const bool whole = !question.layers.has_value();
   std::vector<StepBlock> blocks;
   const auto block = [&](StepWriter& of, std::int64_t repeats) {
@@ -122,7 +122,7 @@ std::vector<StepBlock> step_blocks(const StepQuestion& question, FewLayers layer
   std::erase_if(groups, [](const LayerGroup& group) { return group.layers == 0; });
   const auto each = [&](auto& order, const auto& write) {
     for (const LayerGroup& group : order) {
-      StepWriter of_group(group.question, machine, handles, group.prefix);
+      StepWriter of_group(group.question, machine, next_handle, group.prefix);
       write(of_group);
       block(of_group, group.layers);
     }
@@ -131,13 +131,12 @@ std::vector<StepBlock> step_blocks(const StepQuestion& question, FewLayers layer
   if (whole) machine.templates.write(writer, "embedding");
   block(writer, 0);
   if (question.overlap == Overlap::two_batches) {
-    for (StepBlock& alternating : blocks_of_two_batches(groups, machine, handles)) {
+    for (StepBlock& alternating : blocks_of_two_batches(groups, machine, next_handle)) {
       blocks.push_back(std::move(alternating));
     }
   } else {
     each(groups, [&](StepWriter& of_group) {
-      std::vector<Gather> gathers;
-      if (question.shard == Shard::full) gathers = write_gather(of_group, "");
+      const std::vector<Gather> gathers = write_gather(of_group, "");
       wait_for_layer_before(of_group, gathers, write_forward(of_group));
     });
   }
@@ -153,8 +152,7 @@ std::vector<StepBlock> step_blocks(const StepQuestion& question, FewLayers layer
   std::vector<Written> reductions;
   std::ranges::reverse(groups);
   each(groups, [&](StepWriter& of_group) {
-    std::vector<Gather> gathers;
-    if (question.shard == Shard::full) gathers = write_gather(of_group, "backward_");
+    const std::vector<Gather> gathers = write_gather(of_group, "backward_");
     if (question.recompute) write_forward(of_group, true);
     const std::vector<ProductGradients> gradients = write_backward(of_group);
     wait_for_layer_before(of_group, gathers, of_group.last());
@@ -258,29 +256,22 @@ std::vector<PartOfStep::Place> PartOfStep::places() const {
   return places;
 }
 
-namespace {
-
-// Removes blocks, and what other operations wait for in them.
-void leave_out(std::vector<StepBlock>& blocks, const std::function<bool(const StepBlock&)>& leaves_out) {
-  std::set<Handle> removed;
+PartOfStep part_of(const StepQuestion& question, const LayerTemplates& templates, const Testbed& testbed,
+                   FewLayers layers, bool are_alone) {
+  std::vector<StepBlock> blocks = step_blocks(question, layers, {testbed.platform(), templates});
+  if (!are_alone) return part_of(std::move(blocks), question.pause, testbed);
+  std::erase_if(blocks, [](const StepBlock& block) {
+    return block.layers == 0 && block.operations.front().kind != Kind::optimizer;
+  });
+  std::set<Handle> left;
   for (const StepBlock& block : blocks) {
-    if (!leaves_out(block)) continue;
-    for (const StepOperation& one : block.operations) removed.insert(one.handle);
+    for (const StepOperation& one : block.operations) left.insert(one.handle);
   }
-  std::erase_if(blocks, leaves_out);
   for (StepBlock& block : blocks) {
     for (StepOperation& one : block.operations) {
-      std::erase_if(one.after, [&](const Wait& wait) { return removed.contains(wait.on); });
+      std::erase_if(one.after, [&](const Wait& wait) { return !left.contains(wait.on); });
     }
   }
-}
-
-}  // namespace
-
-PartOfStep part_of(const StepQuestion& question, const LayerTemplates& templates, const Testbed& testbed,
-                   FewLayers layers, const std::function<bool(const StepBlock&)>& leaves_out) {
-  std::vector<StepBlock> blocks = step_blocks(question, layers, {testbed.platform(), templates});
-  if (leaves_out) leave_out(blocks, leaves_out);
   return part_of(std::move(blocks), question.pause, testbed);
 }
 

@@ -1,7 +1,6 @@
 // Writes a step as operations on streams, and part of its layers as a schedule that a machine can run.
 #pragma once
 
-#include <functional>
 #include <span>
 #include <vector>
 
@@ -49,9 +48,10 @@ struct PartOfStep {
   std::vector<Place> places() const;
 };
 
-// Returns a step with these layers, without what `leaves_out` selects. Throws sim::ConfigError for impossible work.
+// Returns a step with these layers or, if they are alone, only them and their update. Throws sim::ConfigError for
+// impossible work.
 PartOfStep part_of(const StepQuestion& question, const LayerTemplates& templates, const Testbed& testbed,
-                   FewLayers layers, const std::function<bool(const StepBlock&)>& leaves_out = {});
+                   FewLayers layers, bool are_alone = false);
 // Returns the part made of these blocks, after a pause.
 PartOfStep part_of(std::vector<StepBlock> blocks, sim::Time pause, const Testbed& testbed);
 
@@ -59,7 +59,7 @@ PartOfStep part_of(std::vector<StepBlock> blocks, sim::Time pause, const Testbed
 // other computes. `layers` are, for each kind in order, the operations of a layer for one half, and the number of such
 // layers. Communication is queued on its own stream after the computation that it depends on, and the next computation
 // of the same half waits for it; the halves take turns on the compute stream when one has to wait. Operations get new
-// handles, and names that end in _1 and _2.
-std::vector<StepBlock> two_batches(std::span<const StepBlock> layers, Handles& handles);
+// handles from `next_handle` on, and names that end in _1 and _2.
+std::vector<StepBlock> two_batches(std::span<const StepBlock> layers, Handle& next_handle);
 
 }  // namespace c3sim::study

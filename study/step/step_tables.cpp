@@ -125,7 +125,7 @@ class Bounds {
     Limits limits;
     double time = 0.0;
     for (const StepShare* const share : shares) {
-      limits += share->limits;
+      limits.add(1.0, share->limits);
       time += share->time;
     }
     std::string at_peak = bound_of(limits, sim::Seconds(time));
@@ -159,7 +159,7 @@ ResultTable kinds_of(const StepResult& result, Bounds& bounds) {
     std::vector<const StepShare*> shares;
     for (const auto& [name, share] : result.operations) {
       if (share.kind != kind) continue;
-      limits += share.limits;
+      limits.add(1.0, share.limits);
       shares.push_back(&share);
     }
     const sim::Seconds seconds = sim::to_seconds(time);

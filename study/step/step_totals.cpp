@@ -40,55 +40,36 @@ std::vector<StepPart> parts_of(const StepOperation& operation, const Span& span,
           {name_of_collective, kind_of_collective, collective, span.exchange_start.value_or(span.start), end}};
 }
 
-sim::Seconds Limits::longest() const { return std::max({arithmetic, memory, links}); }
-
-Limits& Limits::operator+=(const Limits& more) {
-  arithmetic = arithmetic + more.arithmetic;
-  memory = memory + more.memory;
-  links = links + more.links;
-  return *this;
-}
-
-Limits& Limits::operator*=(double share) {
-  arithmetic = share * arithmetic;
-  memory = share * memory;
-  links = share * links;
-  return *this;
+void Limits::add(double share, const Limits& more) {
+  for (std::size_t i = 0; i < times.size(); ++i) times[i] = times[i] + share * more.times[i];
 }
 
 Limits limits_of(const Work& work, const models::PlatformSpec& platform) {
   const models::GpuSpec& gpu = platform.gpu;
+  const auto limits = [&](sim::Seconds arithmetic, sim::Bytes moved) {
+    return Limits{{arithmetic, moved / gpu.memory.hbm_rate}};
+  };
   const auto multiplying = [&](const auto& shape) {
     return sim::Seconds(shape.flops().value() / gpu.peak_flops(shape.dtype));
   };
+  const auto of_links = [](sim::Seconds time) { return Limits{{sim::Seconds(), sim::Seconds(), time}}; };
   return std::visit(
-      sim::Overloaded{[&](const models::GemmShape& shape) {
-                        return Limits{multiplying(shape), shape.compulsory_bytes() / gpu.memory.hbm_rate, {}};
-                      },
-                      [&](const models::AttentionShape& shape) {
-                        return Limits{multiplying(shape), (shape.read() + shape.written()) / gpu.memory.hbm_rate, {}};
-                      },
-                      [&](const models::ElementwiseSpec& spec) {
-                        return Limits{of_vectors(spec, gpu), spec.bytes() / gpu.memory.hbm_rate, {}};
-                      },
-                      [&](const models::CollectiveSpec& spec) {
-                        return Limits{{}, {}, roofline(spec, platform)};
-                      },
-                      [&](const models::SdmaCopySpec& copy) {
-                        return Limits{{}, {}, copy.bytes / platform.fabric.link_rate};
-                      },
-                      [&](const models::RemoteKernelSpec& spec) {
-                        return Limits{{}, {}, spec.bytes / platform.fabric.link_rate};
-                      },
-                      [](const auto&) { return Limits{}; }},
+      sim::Overloaded{
+          [&](const models::GemmShape& shape) { return limits(multiplying(shape), shape.compulsory_bytes()); },
+          [&](const models::AttentionShape& shape) {
+            return limits(multiplying(shape), shape.read() + shape.written());
+          },
+          [&](const models::ElementwiseSpec& spec) { return limits(of_vectors(spec, gpu), spec.bytes()); },
+          [&](const models::CollectiveSpec& spec) { return of_links(roofline(spec, platform)); },
+          [&](const models::SdmaCopySpec& copy) { return of_links(copy.bytes / platform.fabric.link_rate); },
+          [&](const models::RemoteKernelSpec& spec) { return of_links(spec.bytes / platform.fabric.link_rate); },
+          [](const auto&) { return Limits{}; }},
       work);
 }
 
 std::string bound_of(const Limits& limits, sim::Seconds time) {
   if (limits.longest() < least_share * time) return "latency";
-  const std::array<std::pair<sim::Seconds, const char*>, 3> resources{
-      {{limits.arithmetic, "arithmetic"}, {limits.memory, "HBM"}, {limits.links, "links"}}};
-  return std::ranges::max_element(resources, {}, &std::pair<sim::Seconds, const char*>::first)->second;
+  return Limits::resources[static_cast<std::size_t>(std::ranges::max_element(limits.times) - limits.times.begin())];
 }
 
 BusySeconds& BusySeconds::operator+=(const BusySeconds& more) {
@@ -118,9 +99,7 @@ void StepTotals::count(const StepPart& part, double share, const models::Platfor
   }
   all.count += share;
   all.time += share * sim::to_seconds(part.end - part.start).value();
-  Limits limits = limits_of(part.work, platform);
-  limits *= share;
-  all.limits += limits;
+  all.limits.add(share, limits_of(part.work, platform));
   time = std::max(time, sim::to_seconds(part.end).value());
 }
 
@@ -138,9 +117,8 @@ void StepTotals::extend(const StepTotals& of_few, const StepTotals& of_one_less,
     if (few.count == less.count && few.limits.longest() == less.limits.longest()) continue;
     more(share.count, few.count, less.count);
     more(share.time, few.time, less.time);
-    more(share.limits.arithmetic, few.limits.arithmetic, less.limits.arithmetic);
-    more(share.limits.memory, few.limits.memory, less.limits.memory);
-    more(share.limits.links, few.limits.links, less.limits.links);
+    for (std::size_t i = 0; i < share.limits.times.size(); ++i)
+      more(share.limits.times[i], few.limits.times[i], less.limits.times[i]);
   }
 }
 

@@ -2,6 +2,8 @@
 // tells what bounds them. Once a run has enough layers, each further layer adds the same to every sum.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <map>
 #include <string>
 #include <vector>
@@ -25,15 +27,14 @@ struct StepPart {
 };
 std::vector<StepPart> parts_of(const StepOperation& operation, const Span& span, const models::PlatformSpec& platform);
 
-// Limits are times at peak rates. That of a collective is the time of the busiest link.
+// Limits are times at peak rates of matrix units, or of vector units for element-wise work, of HBM, with each byte
+// moved once, and of links. That of a collective is the time of the busiest link.
 struct Limits {
-  sim::Seconds arithmetic;  // of matrix units, or of vector units for element-wise work
-  sim::Seconds memory;      // of HBM, with each byte moved once
-  sim::Seconds links;
+  static constexpr std::array<const char*, 3> resources{"arithmetic", "HBM", "links"};
+  std::array<sim::Seconds, resources.size()> times{};
 
-  sim::Seconds longest() const;
-  Limits& operator+=(const Limits& more);
-  Limits& operator*=(double share);
+  sim::Seconds longest() const { return std::ranges::max(times); }
+  void add(double share, const Limits& more);
 };
 
 Limits limits_of(const Work& work, const models::PlatformSpec& platform);

@@ -132,10 +132,8 @@ std::string ServeStudy::placed(const std::string& word, const std::string& text)
 
 void ServeStudy::fault(const std::string& word, const std::string& what) {
   if (!given_.contains(word)) return root_.fault(word, what);
-  arguments_.fault(typed(word), what);
+  arguments_.fault(typed_name(word), what);
 }
-
-std::string ServeStudy::typed(const std::string& word) const { return given_.contains(word) ? typed_name(word) : word; }
 
 ServeQuestion ServeStudy::question(const Point& point) const {
   Given words;

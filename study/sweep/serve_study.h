@@ -51,8 +51,6 @@ class ServeStudy {
   void choose_how_requests_arrive(std::vector<SweepAxis>& axes);
   // Returns none where neither the file nor the command line gives the word.
   std::optional<SweepAxis> read_axis(const std::string& word);
-  // Returns the word as its author wrote it: "--rate" for an option, "rate" in the file.
-  std::string typed(const std::string& word) const;
   // Returns a file's path, which is relative to the file that names it.
   std::string placed(const std::string& word, const std::string& text) const;
 

@@ -141,11 +141,13 @@ TEST(HuggingFace, ReadsTheLargestFamilies) {
     const ModelSpec read = read_hugging_face(configs.at(family.name).dump(), "config.json", folders).model;
     EXPECT_NEAR(billions(read), family.parameters, 0.01 * family.parameters);
     EXPECT_NEAR(billions(with_used_experts(read)), family.used, 0.03 * family.used);
-    std::int64_t cached = 0;
-    for (const LayerKind& kind : read.kinds(read.layers)) {
-      if (kind.model.window == 0) cached += kind.layers * kind.model.cached_features();
+    StepQuestion question;
+    question.model = read;
+    double cached = 0.0;
+    for (const CachedTensor& one : cached_tensors(question, layer_templates())) {
+      if (one.window == 0) cached += static_cast<double>(one.layers) * (one.of_token / size_of(question.dtype));
     }
-    EXPECT_EQ(static_cast<double>(cached), family.cached_features);
+    EXPECT_EQ(cached, family.cached_features);
     // The file of that name in configs/models says the same.
     const ModelSpec shipped = read_model(family.name, folders);
     EXPECT_EQ(billions(shipped), billions(read));

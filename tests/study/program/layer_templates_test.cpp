@@ -120,6 +120,20 @@ attention: linear
   EXPECT_THAT(config_fault([&] { memory_of(question, templates); }), HasSubstr("other.weights: is in no file"));
 }
 
+// Serving counts blocks by these: a state, keys of the last 96 tokens, and a sum of each 64 tokens.
+TEST_F(LayerFiles, CachedTensorsGrowAsTheirRowsSay) {
+  write_mine(
+      "forward: [{part: half_end, name: a}]\ncache: [{name: state, tensor: 1000 * sequences}, "
+      "{name: keys, tensor: '7 * min(cached_tokens, 96)'}, {name: sums, tensor: ceil(cached_tokens / 64) * 128}]\n");
+  StepQuestion question = step_of("--model llama3-8b --phase prefill --batch 8 --tokens 512");
+  question.model.attention = "mine";
+  std::vector<std::string> grown;
+  for (const auto& [layers, of_sequence, of_token, window] : cached_tensors(question, LayerTemplates(with_own()))) {
+    grown.push_back(fmt::format("{} {} {} {}", layers, of_sequence.value(), of_token.value(), window));
+  }
+  EXPECT_THAT(grown, ElementsAre("32 2000 0 0", "32 0 14 96", "32 0 4 0"));
+}
+
 TEST_F(LayerFiles, FaultsHaveTheirPlaces) {
   EXPECT_THAT(fault_of("forward: [{part: half_norm, name: norm}]\n"), IsEmpty());
   for (const auto& [lines, message] : std::vector<std::pair<std::string, std::string>>{

@@ -1,6 +1,7 @@
 #include "study/serve/serve.h"
 
 #include "sim/config/config_error.h"
+#include "tests/folder.h"
 #include "tests/study/step/step_questions.h"
 #include "tests/testing.h"
 #include "tests/text_file.h"
@@ -109,6 +110,25 @@ TEST(Serve, FullGivesTheCacheWhatWeightsAndActivationsLeave) {
   }
 }
 
+// The layer of docs/layers.md keeps a state of a fixed size for each sequence, whatever its length: 40 requests at once
+// have 40 states, each in a block of its own.
+TEST(Serve, FullCountsWhatALayerOfOnesOwnCaches) {
+  const std::string page = content(C3SIM_SOURCE_DIR "/docs/layers.md");
+  const std::size_t begin = page.find("# configs/layers/linear_attention.yaml: attention");
+  const Folder folder("serve_layers");
+  folder.write("layers/linear_attention.yaml", page.substr(begin, page.find("```", begin) - begin));
+  const auto model = folder.write("models/mine.yaml",
+                                  "name: mine\nsource: this test\nlayers: 2\nhidden: 4096\nheads: 32\nffn: 14336\n"
+                                  "vocabulary: 32000\nattention: linear_attention\n");
+  setenv("C3SIM_CONFIGS", folder.path().c_str(), 1);
+  ServeQuestion question{.step = served_step(model.string()), .arrivals = Arrivals::at_once, .requests = 40};
+  for (const std::int64_t prompt : {64, 4096}) {
+    question.prompt = prompt;
+    EXPECT_EQ(answered(question).served.groups.front().most_blocks, 40) << prompt;
+  }
+  unsetenv("C3SIM_CONFIGS");
+}
+
 // The prompt of a request that is served alone takes one prefill step, and each output token takes one decode step.
 TEST(Serve, OfOneRequestIsItsSteps) {
   const ServeResult result =
@@ -132,14 +152,18 @@ TEST(Serve, FullOfExpertsOnEightGpusServesMoreThanOne) {
   EXPECT_LT(eight.mean_error(), 0.1);
 }
 
+BlockCopies copies_of_llama(std::int64_t block) {
+  return block_copies(cached_tensors(llama_8b(), step_machine().templates), block);
+}
+
 double fetched(Fetch fetch, std::int64_t blocks) {
-  return in_us(FetchTimes(mi300x_spec(), fetch, Store::host, block_copies(llama_8b(), 16)).of(blocks));
+  return in_us(FetchTimes(mi300x_spec(), fetch, Store::host, copies_of_llama(16)).of(blocks));
 }
 
 // The host link has a hundredth of HBM's rate, so that a fetch hardly slows a batch. The engine of a fetch has few
 // bytes in flight and waits for what a batch keeps in flight at a full HBM: the fetch takes about twice as long.
 TEST(Fetch, AndABatchSlowEachOtherDownByWhatTheyShare) {
-  const BlockCopies copies = block_copies(llama_8b(), 128);
+  const BlockCopies copies = copies_of_llama(128);
   for (const bool has_prompts : {false, true}) {
     const FetchSlowdown host = FetchTimes(mi300x_spec(), Fetch::back_to_back, Store::host, copies).beside(has_prompts);
     EXPECT_GE(host.batch, 1.0);

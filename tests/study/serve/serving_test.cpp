@@ -49,7 +49,7 @@ std::vector<ServeRequest> alike(std::int64_t count, sim::Time apart) {
 
 // A budget of 256 tokens cuts a prompt of 1000 into four batches, 4 * 10 + 1000 us. Nine more tokens take 11 us each.
 TEST(Serving, OfOneRequestIsItsBatchesOneBehindTheOther) {
-  const Served one = served({{5_us, 1000, 10}}, {.budget = 256, .blocks = 100});
+  const Served one = served({{5_us, 1000, 10}}, {.blocks = 100}, {.budget = 256});
   EXPECT_EQ(one.groups[0].batches, 4 + 9);
   EXPECT_NEAR(microseconds(one.first_token.mean()), 1040.0, 1e-6);
   EXPECT_NEAR(microseconds(one.per_token.mean()), 11.0, 1e-6);
@@ -63,8 +63,8 @@ TEST(Serving, OfOneRequestIsItsBatchesOneBehindTheOther) {
 // take 30 us, and the last of three takes 20 us alone.
 TEST(Serving, KeepsSoManyRequestsUnderWay) {
   const auto at_once = [](std::int64_t concurrency, const ServiceLimits& limits) {
-    return served({{0_us, 10, 1}, {500_us, 10, 1}, {900_us, 10, 1}}, ServerSpec{.budget = 100, .blocks = 100},
-                  {.concurrency = concurrency, .limits = limits});
+    return served({{0_us, 10, 1}, {500_us, 10, 1}, {900_us, 10, 1}}, ServerSpec{.blocks = 100},
+                  {.concurrency = concurrency, .limits = limits, .budget = 100});
   };
   EXPECT_EQ(at_once(1, {}).end, 60_us);
   EXPECT_NEAR(microseconds(at_once(1, {}).whole.mean()), 20.0, 1e-6);
@@ -79,7 +79,7 @@ TEST(Serving, KeepsSoManyRequestsUnderWay) {
 TEST(Serving, AheadHasWhoHadComeWhenTheBatchBeforeBegan) {
   const std::vector<ServeRequest> requests{{0_us, 10, 100}, {25_us, 10, 1}};
   const auto second = [&](bool ahead) {
-    return microseconds(served(requests, {.blocks = 100, .ahead = ahead}).first_token.quantile(1.0));
+    return microseconds(served(requests, {.blocks = 100}, {.ahead = ahead}).first_token.quantile(1.0));
   };
   EXPECT_NEAR(second(false), 31.0 + 21.0 - 25.0, 0.1);
   EXPECT_NEAR(second(true), 42.0 + 21.0 - 25.0, 0.1);
@@ -87,7 +87,7 @@ TEST(Serving, AheadHasWhoHadComeWhenTheBatchBeforeBegan) {
 
 // Prompts take blocks as they are computed, 256 tokens (16 blocks) in a batch. Both whole prompts would not fit.
 TEST(Serving, TakesBlocksAsTokensNeedThem) {
-  const Served two = served({{0_us, 600, 2}, {0_us, 600, 1}}, {.budget = 256, .block = 16, .blocks = 60});
+  const Served two = served({{0_us, 600, 2}, {0_us, 600, 1}}, {.blocks = 60}, {.budget = 256});
   EXPECT_EQ(two.groups[0].preempted, 1);
   EXPECT_LE(two.groups[0].most_blocks, 60);
   EXPECT_EQ(two.requests, 2);
@@ -98,7 +98,7 @@ TEST(Serving, TakesBlocksAsTokensNeedThem) {
 // = 2.773 tokens (Leviathan et al., arXiv 2211.17192, equation 1).
 TEST(Serving, VerifiesDrafts) {
   const auto drafted = [](std::int64_t output, double acceptance) {
-    return served({{0_us, 10, output}}, {.blocks = 10'000, .draft = 4, .acceptance = acceptance}).groups[0];
+    return served({{0_us, 10, output}}, {.blocks = 10'000}, {.draft = "tokens", .acceptance = acceptance}).groups[0];
   };
   EXPECT_EQ(drafted(11, 1.0).batches, 1 + 2);
   EXPECT_EQ(drafted(11, 1.0).accepted, 8);
@@ -109,8 +109,7 @@ TEST(Serving, VerifiesDrafts) {
 }
 
 Served on_replicas(Router router, std::vector<ServeRequest> requests) {
-  return served(std::move(requests), ServerSpec{.block = 16, .blocks = 1000, .keeps = true},
-                {.replicas = 2, .router = router});
+  return served(std::move(requests), ServerSpec{.blocks = 1000}, {.replicas = 2, .router = router, .keep = true});
 }
 
 // Every second request takes 1010 us, the others 20 us. Round robin gives all long requests to the first replica.
@@ -138,7 +137,7 @@ TEST(Serving, RoutesToWhereABeginningIs) {
 
 // The number of waiting and running requests, integrated over time, is the sum of the times that all requests take.
 TEST(Serving, TellsTheLoadOverTime) {
-  const Served all = served(alike(50, 30_us), {.sequences = 2, .block = 16, .blocks = 100});
+  const Served all = served(alike(50, 30_us), {.blocks = 100}, {.sequences = 2});
   double requests = 0.0;
   for (const ServerLoad& sample : all.load.samples()) {
     requests += (sample.waiting + sample.running) * microseconds(all.load.interval());
@@ -166,7 +165,7 @@ TEST(LoadOverTime, KeepsWhatItWasGivenWhileIntervalsGrow) {
 TEST(Serving, ComputesPromptsBesideTokens) {
   for (const auto& [replicas, chunks] : {std::pair<std::size_t, int>(1, 10), {2, 9}}) {
     const Served two =
-        served({{0_us, 10, 100}, {15_us, 90, 1}}, ServerSpec{.budget = 10, .replicas = replicas, .blocks = 100});
+        served({{0_us, 10, 100}, {15_us, 90, 1}}, ServerSpec{.replicas = replicas, .blocks = 100}, {.budget = 10});
     // The first prompt takes 10 + 10 us. The second arrives meanwhile.
     EXPECT_NEAR(microseconds(two.first_token.quantile(1.0)), 20.0 + chunks * 20.0 - 15.0, 0.2);
     EXPECT_EQ(two.groups[0].tokens, 10 + 99 + 90);
@@ -176,11 +175,10 @@ TEST(Serving, ComputesPromptsBesideTokens) {
 // The second request fetches 48 tokens for 96 us during the first one's prompt of 1010 us. The fetch is slowed down to
 // 192 us and makes the batch take 1.5 times as long meanwhile, which costs the batch a third of 192 us, at rest.
 TEST(Serving, FetchesAndBatchesKeepEachOtherBack) {
-  ServingGroup group =
-      group_of({.block = 16, .blocks = 100, .fetches = true, .store_blocks = 3, .stored = 1, .stored_tokens = 48});
+  ServingGroup group = group_of({.blocks = 100, .fetches = true, .store_blocks = 3});
   group.beside = [](const Batch&) { return FetchSlowdown{.batch = 1.5, .fetch = 2.0}; };
   group.at_rest = sim::Watts(1e6);
-  const Served two = served({{0_us, 1000, 1}, {0_us, 64, 1, 0, 48}}, group);
+  const Served two = served({{0_us, 1000, 1}, {0_us, 64, 1, 0, 48}}, group, {.prefix = 48});
   EXPECT_NEAR(microseconds(two.first_token.quantile(0.0)), 1010.0 + 64.0, 0.6);
   EXPECT_EQ(two.groups[0].fetched, 48);
   EXPECT_NEAR(microseconds(two.groups[0].busy), 1010.0 + 64.0 + 26.0, 1e-3);  // The second prompt's rest takes 26 us.
@@ -189,7 +187,7 @@ TEST(Serving, FetchesAndBatchesKeepEachOtherBack) {
 
 // The second request has no room until the first has ended, after a prompt of 40 tokens and seven batches of one.
 TEST(Serving, WaitsForRoomInTheCache) {
-  const Served two = served({{0_us, 40, 8}, {0_us, 16, 1}}, {.block = 16, .blocks = 3});
+  const Served two = served({{0_us, 40, 8}, {0_us, 16, 1}}, {.blocks = 3});
   EXPECT_EQ(two.groups[0].preempted, 0);
   const double first = 50.0 + 7 * 11.0;
   EXPECT_NEAR(microseconds(two.whole.mean()), (first + first + 26.0) / 2.0, 1e-6);
@@ -198,7 +196,7 @@ TEST(Serving, WaitsForRoomInTheCache) {
 // Each of the two requests begins with one of three blocks. The first takes the third block for its second token. The
 // second request finds none for its own and is computed again when the first has ended.
 TEST(Serving, ComputesAgainWhoLostItsBlocks) {
-  const Served two = served({{0_us, 16, 16}, {0_us, 16, 16}}, {.block = 16, .blocks = 3});
+  const Served two = served({{0_us, 16, 16}, {0_us, 16, 16}}, {.blocks = 3});
   EXPECT_EQ(two.groups[0].preempted, 1);
   EXPECT_EQ(two.requests, 2);
   // 16 tokens and the first output token are computed again. All output tokens except the newest are computed.
@@ -206,43 +204,45 @@ TEST(Serving, ComputesAgainWhoLostItsBlocks) {
 }
 
 TEST(Serving, KeepsBeginningsWhileThereIsRoom) {
-  const Served kept = served(alike(10, 1'000_us), {.block = 16, .blocks = 100, .keeps = true});
+  const Served kept = served(alike(10, 1'000_us), {.blocks = 100}, {.keep = true});
   EXPECT_EQ(kept.groups[0].reused, 9 * 48);
   EXPECT_EQ(kept.groups[0].tokens, 64 + 9 * 16 + 10);
   // Nothing of the prefix is left where each request needs all the blocks.
-  const Served dropped = served({{0_us, 64, 1, 7, 48}, {1'000_us, 80, 1}, {2'000_us, 64, 1, 7, 48}},
-                                {.block = 16, .blocks = 5, .keeps = true});
+  const Served dropped =
+      served({{0_us, 64, 1, 7, 48}, {1'000_us, 80, 1}, {2'000_us, 64, 1, 7, 48}}, {.blocks = 5}, {.keep = true});
   EXPECT_EQ(dropped.groups[0].reused, 0);
 }
 
 // Fetching three blocks of the prefix takes 96 us, and 16 tokens are left to compute.
 TEST(Serving, FetchesBeginningsFromTheStore) {
-  ServerSpec spec{.block = 16, .blocks = 100, .fetches = true, .store_blocks = 3};
+  ServerSpec spec{.blocks = 100, .fetches = true, .store_blocks = 3};
   const Served fetched = served(alike(2, 1'000_us), spec);
   EXPECT_EQ(fetched.groups[0].fetched, 48);
   EXPECT_NEAR(microseconds(fetched.first_token.mean()), (74.0 + 96.0 + 26.0) / 2.0, 1e-6);
-  // Two fetches that are due at once follow each other. With `batch_waits` the next batch waits for both.
+  // Two fetches that are due at once follow each other. With Waits::batch the next batch waits for both.
   const std::vector<ServeRequest> requests{{0_us, 64, 2, 7, 48}, {1'000_us, 64, 2, 7, 48}, {1'000_us, 64, 2, 7, 48}};
   EXPECT_NEAR(microseconds(served(requests, spec).first_token.quantile(1.0)), 96.0 + 96.0 + 26.0, 0.3);
-  spec.batch_waits = true;
-  EXPECT_NEAR(microseconds(served(requests, spec).first_token.quantile(0.5)), 96.0 + 96.0 + 42.0, 0.3);
+  ServeQuestion rules{.waits = Waits::batch};
+  EXPECT_NEAR(microseconds(served(requests, spec, rules).first_token.quantile(0.5)), 96.0 + 96.0 + 42.0, 0.3);
   // With the prefix stored beforehand the first request fetches it, too.
-  spec.stored = 8;
-  spec.stored_tokens = 48;
-  EXPECT_EQ(served(alike(2, 1'000_us), spec).groups[0].fetched, 48);  // There is room for one of the prefixes 0 to 7.
+  rules.prefixes = 8;
+  rules.prefix = 48;
+  EXPECT_EQ(served(alike(2, 1'000_us), spec, rules).groups[0].fetched,
+            48);  // There is room for one of the prefixes 0 to 7.
   spec.store_blocks = 24;
-  EXPECT_EQ(served(alike(2, 1'000_us), spec).groups[0].fetched, 2 * 48);
+  EXPECT_EQ(served(alike(2, 1'000_us), spec, rules).groups[0].fetched, 2 * 48);
   // A store that has no room for a prefix holds none.
   spec.store_blocks = 2;
-  EXPECT_EQ(served(requests, spec).groups[0].fetched, 0);
+  EXPECT_EQ(served(requests, spec, rules).groups[0].fetched, 0);
 }
 
 // The store has three blocks of the prefix. The second request shares 5 of its tokens, less than a block, and the third
 // shares 31, which hold one whole block.
 TEST(Serving, FetchesNoMoreOfABeginningThanTheRequestHas) {
-  for (const bool batch_waits : {false, true}) {
-    const ServerSpec spec{.block = 16, .blocks = 100, .fetches = true, .batch_waits = batch_waits, .store_blocks = 3};
-    const Served mixed = served({{0_us, 64, 1, 7, 48}, {1'000_us, 64, 1, 7, 5}, {2'000_us, 64, 1, 7, 31}}, spec);
+  for (const Waits waits : sim::all_of<Waits>()) {
+    const ServerSpec spec{.blocks = 100, .fetches = true, .store_blocks = 3};
+    const Served mixed =
+        served({{0_us, 64, 1, 7, 48}, {1'000_us, 64, 1, 7, 5}, {2'000_us, 64, 1, 7, 31}}, spec, {.waits = waits});
     EXPECT_EQ(mixed.groups[0].fetched, 16);
     EXPECT_EQ(mixed.groups[0].tokens, 64 + 64 + 48);
   }
@@ -252,7 +252,7 @@ TEST(Serving, FetchesNoMoreOfABeginningThanTheRequestHas) {
 TEST(Serving, ApartComputesPromptsOnOtherGpus) {
   const std::vector<ServeRequest> requests{{0_us, 16, 100}, {100_us, 1000, 2}};
   Listed source(requests);
-  const ServingGroup group = group_of({.block = 16, .blocks = 200});
+  const ServingGroup group = group_of({.blocks = 200});
   const Served apart = serve(source, {group, group});
   EXPECT_EQ(apart.requests, 2);
   EXPECT_EQ(apart.groups[0].tokens, 1016);
@@ -266,7 +266,7 @@ TEST(Serving, ApartComputesPromptsOnOtherGpus) {
 // Serves the requests one at a time, each in one batch.
 Served one_by_one(const ServeQuestion& question, BatchCosts costs) {
   const std::unique_ptr<RequestSource> source = drawn_requests(question, 1 << 20);
-  return serve(*source, {{{.budget = 1 << 20, .sequences = 1, .blocks = 1 << 20}, std::move(costs), {}}});
+  return serve(*source, {{{.blocks = 1 << 20}, std::move(costs), {}}}, {.budget = 1 << 20, .sequences = 1});
 }
 
 // Requests wait rate * mean of squares / (2 * (1 - load)) (Pollaczek and Khinchine). M/D/1 has prompts of 1000 tokens
@@ -290,11 +290,11 @@ TEST(Serving, SharesOutSequencesOverReplicas) {
   std::vector<std::int64_t> tokens;
   std::vector<std::int64_t> decoding;
   Listed source({{0_us, 100, 2}, {0_us, 100, 2}, {0_us, 100, 2}, {0_us, 100, 2}, {1_us, 500, 1}});
-  const Served all = serve(source, {group_of({.budget = 250, .replicas = 2, .blocks = 1000})}, {},
-                           [&](const Batch& batch, std::size_t) {
-                             tokens.push_back(batch.tokens());
-                             decoding.push_back(batch.decoding);
-                           });
+  const Served all =
+      serve(source, {group_of({.replicas = 2, .blocks = 1000})}, {.budget = 250}, [&](const Batch& batch, std::size_t) {
+        tokens.push_back(batch.tokens());
+        decoding.push_back(batch.decoding);
+      });
   EXPECT_THAT(tokens, ElementsAre(200, 250, 250, 2));
   EXPECT_THAT(decoding, ElementsAre(0, 2, 0, 0));
   EXPECT_EQ(all.groups[0].tokens, 4 * 101 + 500);
@@ -317,32 +317,33 @@ RC_GTEST_PROP(Serving, LosesNeitherRequestsNorTokens, ()) {
   question.prefixes = *rc::gen::inRange<std::int64_t>(1, 8);
   question.prefix = *rc::gen::inRange<std::int64_t>(1, question.prompt + 1);
   ServerSpec spec;
-  spec.sequences = *rc::gen::inRange<std::int64_t>(1, 40);
   spec.replicas = *rc::gen::element<std::size_t>(1, 3);
-  spec.budget = spec.sequences + *rc::gen::inRange<std::int64_t>(0, 300);
-  spec.draft = *rc::gen::element<std::int64_t>(0, 4);
-  spec.acceptance = *rc::gen::element(0.0, 0.6, 1.0);
   spec.block = *rc::gen::element<std::int64_t>(1, 16, 64);
   spec.blocks = *rc::gen::inRange<std::int64_t>(500 / spec.block + 1, 4000 / spec.block + 2);
   using Windows = std::vector<WindowedLayers>;
   spec.windowed = *rc::gen::element(Windows(), Windows{{32, 0.8}}, Windows{{16, 0.5}, {100, 0.5}});
-  spec.keeps = *rc::gen::arbitrary<bool>();
-  spec.ahead = *rc::gen::arbitrary<bool>();
   spec.fetches = *rc::gen::arbitrary<bool>();
-  spec.batch_waits = *rc::gen::arbitrary<bool>();
   spec.store_blocks = *rc::gen::inRange<std::int64_t>(0, 100);
   const bool apart = *rc::gen::arbitrary<bool>();
-  const ServeQuestion rules{.replicas = *rc::gen::inRange(1, 4),
-                            .router = *rc::gen::elementOf(sim::all_of<Router>()),
-                            .concurrency = *rc::gen::element<std::int64_t>(0, 0, 3)};
+  ServeQuestion rules{.replicas = *rc::gen::inRange(1, 4),
+                      .router = *rc::gen::elementOf(sim::all_of<Router>()),
+                      .concurrency = *rc::gen::element<std::int64_t>(0, 0, 3)};
+  rules.sequences = *rc::gen::inRange<std::int64_t>(1, 40);
+  rules.budget = rules.sequences + *rc::gen::inRange<std::int64_t>(0, 300);
+  rules.draft = *rc::gen::element("", "tokens");
+  rules.draft_tokens = *rc::gen::inRange<std::int64_t>(1, 5);
+  rules.acceptance = *rc::gen::element(0.0, 0.6, 1.0);
+  rules.keep = *rc::gen::arbitrary<bool>();
+  rules.ahead = *rc::gen::arbitrary<bool>();
+  rules.waits = *rc::gen::elementOf(sim::all_of<Waits>());
 
   const auto run = [&] {
     const std::unique_ptr<RequestSource> source = drawn_requests(question, spec.longest());
     std::vector<ServingGroup> groups{group_of(spec)};
     if (apart) groups.push_back(group_of(spec));
     return serve(*source, groups, rules, [&](const Batch& batch, std::size_t) {
-      RC_ASSERT(batch.tokens() <= spec.budget);
-      RC_ASSERT(batch.decoding + batch.chunks <= spec.sequences);
+      RC_ASSERT(batch.tokens() <= rules.budget);
+      RC_ASSERT(batch.decoding + batch.chunks <= rules.sequences);
     });
   };
   const Served all = run();

@@ -7,7 +7,6 @@
 
 #include "study/play/power_meter.h"
 #include "study/step/pipeline_run.h"
-#include "study/step/stage_turns.h"
 #include "study/step/step_graph.h"
 #include "tests/study/step/step_questions.h"
 #include "tests/testing.h"

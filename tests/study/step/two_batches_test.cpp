@@ -12,8 +12,8 @@ StepOperation sends(const std::string& name) {
   return {static_cast<Handle>(name[0]), name, Kind::all_to_all, models::CollectiveSpec{}, "compute"};
 }
 std::vector<StepBlock> in_two_batches(const std::vector<StepBlock>& layers) {
-  Handles handles;
-  return two_batches(layers, handles);
+  Handle next_handle = 0;
+  return two_batches(layers, next_handle);
 }
 
 struct ListedOperation {
