@@ -18,11 +18,11 @@ namespace c3sim::calibrate {
 
 namespace {
 
-constexpr double microseconds = 1e6;
+constexpr double in_microseconds = 1e6;
 
 study::Cell cell(std::size_t value) { return static_cast<std::int64_t>(value); }
 study::Cell cell(const std::string& text) { return text.empty() ? study::Cell() : study::Cell(text); }
-study::Cell time_cell(double seconds) { return seconds > 0.0 ? study::Cell(seconds * microseconds) : study::Cell(); }
+study::Cell time_cell(double seconds) { return seconds > 0.0 ? study::Cell(seconds * in_microseconds) : study::Cell(); }
 
 // A Summary describes the measurements of one kind in one file.
 struct Summary {
