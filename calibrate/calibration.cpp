@@ -12,7 +12,7 @@
 #include "calibrate/fit/platform_text.h"
 #include "calibrate/fit/step_residuals.h"
 #include "calibrate/fit/task.h"
-#include "calibrate/fit_guard.h"
+#include "calibrate/readers/screen.h"
 #include "study/report/statistics.h"
 
 namespace c3sim::calibrate {
@@ -196,44 +196,6 @@ Eigen::MatrixXd fit_in_rounds(std::vector<Task>& tasks, PlatformText& fitted, co
   return correlations;
 }
 
-}  // namespace
-
-Calibration calibrate(const std::filesystem::path& path, std::span<const Reading> files,
-                      const CalibrationOptions& options) {
-  const PlatformText base(path, options.config_folders, options.assignments);
-  PlatformText fitted = base;
-  std::vector<Task> tasks = tasks_for(base, files);
-  require_unknowns(tasks, path);
-  start_in_the_middle(tasks, fitted);
-  const Eigen::MatrixXd correlations = fit_in_rounds(tasks, fitted, options);
-  require_results(tasks, files, path);
-
-  Calibration calibration;
-  calibration.platform = base.spec().name;
-  const std::vector<sim::Parameter> after = fitted.parameters();
-  for (Task& task : tasks) {
-    list_parameters(task, after, calibration);
-    const auto observed = [&](const PlatformText& platform) {
-      return StepResiduals(platform, {}, task.measurements, options.jobs).observations({});
-    };
-    FittedStep& step = calibration.steps.emplace_back(
-        FittedStep{task.name(), task.unknowns.size(), observed(base), observed(fitted), task.held_out, {}});
-    for (const std::size_t row : task.outliers) step.outliers.push_back(step.after[row]);
-    if (!task.unknowns.empty())
-      std::ranges::move(spreads_of(task, fitted, step.outliers, options.jobs), std::back_inserter(calibration.spreads));
-  }
-  list_correlations(tasks, correlations, calibration);
-  list_kept(base, calibration);
-  std::vector<std::string> spread_rows;
-  for (const Spread& spread : calibration.spreads) spread_rows.push_back(spread.row());
-  fitted.replace_list("fitted_to", spread_rows);
-  fitted.replace_list("correlations", rows_of(calibration, fitted));
-  calibration.text = fitted.text();
-  return calibration;
-}
-
-namespace {
-
 constexpr double in_percent = 100.0;
 
 double magnitude(const Observation& observation) { return std::abs(observation.error); }
@@ -408,6 +370,40 @@ void warn_of_rows(const Calibration& calibration, std::span<const Reading> files
 }
 
 }  // namespace
+
+Calibration calibrate(const std::filesystem::path& path, std::span<const Reading> files,
+                      const CalibrationOptions& options) {
+  const PlatformText base(path, options.config_folders, options.assignments);
+  PlatformText fitted = base;
+  std::vector<Task> tasks = tasks_for(base, files);
+  require_unknowns(tasks, path);
+  start_in_the_middle(tasks, fitted);
+  const Eigen::MatrixXd correlations = fit_in_rounds(tasks, fitted, options);
+  require_results(tasks, files, path);
+
+  Calibration calibration;
+  calibration.platform = base.spec().name;
+  const std::vector<sim::Parameter> after = fitted.parameters();
+  for (Task& task : tasks) {
+    list_parameters(task, after, calibration);
+    const auto observed = [&](const PlatformText& platform) {
+      return StepResiduals(platform, {}, task.measurements, options.jobs).observations({});
+    };
+    FittedStep& step = calibration.steps.emplace_back(
+        FittedStep{task.name(), task.unknowns.size(), observed(base), observed(fitted), task.held_out, {}});
+    for (const std::size_t row : task.outliers) step.outliers.push_back(step.after[row]);
+    if (!task.unknowns.empty())
+      std::ranges::move(spreads_of(task, fitted, step.outliers, options.jobs), std::back_inserter(calibration.spreads));
+  }
+  list_correlations(tasks, correlations, calibration);
+  list_kept(base, calibration);
+  std::vector<std::string> spread_rows;
+  for (const Spread& spread : calibration.spreads) spread_rows.push_back(spread.row());
+  fitted.replace_list("fitted_to", spread_rows);
+  fitted.replace_list("correlations", rows_of(calibration, fitted));
+  calibration.text = fitted.text();
+  return calibration;
+}
 
 study::Results report(const Calibration& calibration, std::span<const Reading> files) {
   study::Results results;

@@ -72,11 +72,6 @@ bool is_of_model(std::string_view gpu, std::string_view model) {
 // Returns whether the name identifies a GPU at all.
 bool names_gpu(std::string_view gpu) { return names_model(gpu) || !architecture_in(gpu).empty(); }
 
-bool is_gpu_of(std::string_view gpu, const ScreenedFor& target) {
-  return is_of_model(gpu, model_of(std::filesystem::path(target.platform).stem().string())) ||
-         is_of_model(gpu, model_of(target.machine));
-}
-
 std::string refusal(std::string_view named, const ScreenedFor& target) {
   return fmt::format("measured on '{}', compared with {}: --platform names another", named.substr(0, 40),
                      target.platform);
@@ -111,6 +106,51 @@ Repeated repeated_in(const std::vector<Entry>& entries) {
   return first_of;
 }
 
+bool has_a_rate_of_its_own(const Measurement& measurement) {
+  const auto* const gemm = std::get_if<study::GemmTrial>(&measurement.trial);
+  return !measurement.names_library() && gemm != nullptr && gemm->shape.dtype != models::Dtype::bf16 &&
+         gemm->shape.dtype != models::Dtype::fp16;
+}
+
+// A Ratio turns the times of one figure of a probe into another figure, if what they are divided by is known.
+struct Ratio {
+  study::Figure of;
+  std::optional<double> over;  // seconds
+  study::Figure figure;
+};
+
+std::optional<Ratio> ratio_of(study::Figure figure, const Alone& alone) {
+  using study::Figure;
+  const auto longer = [](std::optional<double> first, std::optional<double> second) {
+    return first && second ? std::optional(std::max(*first, *second)) : std::nullopt;
+  };
+  const std::array ratios{
+      Ratio{Figure::time, longer(alone.gemm_in_turn, alone.collective_in_turn), Figure::over_longer_in_turn},
+      Ratio{Figure::time, longer(alone.gemm, alone.collective), Figure::over_longer},
+      Ratio{Figure::gemm_time, alone.gemm_in_turn, Figure::gemm_stretch_in_turn},
+      Ratio{Figure::gemm_time, alone.gemm, Figure::gemm_stretch},
+      Ratio{Figure::collective_time, alone.collective_in_turn, Figure::collective_stretch_in_turn},
+      Ratio{Figure::collective_time, alone.collective, Figure::collective_stretch}};
+  const auto* const found =
+      std::ranges::find_if(ratios, [figure](const Ratio& one) { return one.of == figure && one.over; });
+  return found == ratios.end() ? std::nullopt : std::optional(*found);
+}
+
+// Returns the times of a probe as ratios. Ratios that the file states itself would count twice: they are dropped.
+std::vector<Seen> over_alone(const Measurement& probe) {
+  std::vector<Seen> ratios;
+  for (Seen seen : probe.seen) {
+    const std::optional<Ratio> ratio = ratio_of(seen.figure, probe.alone);
+    if (!ratio) continue;
+    seen.figure = ratio->figure;
+    seen.value /= *ratio->over;
+    if (seen.low) *seen.low /= *ratio->over;
+    if (seen.high) *seen.high /= *ratio->over;
+    ratios.push_back(seen);
+  }
+  return ratios;
+}
+
 }  // namespace
 
 std::optional<std::string> platform_of_gpu(std::string_view gpu, std::span<const std::string> known) {
@@ -136,7 +176,8 @@ std::optional<std::string> platform_of(const Reading& reading, std::span<const s
 
 bool refuse_other_gpus(Reading& reading, const std::string& path, const ScreenedFor& target) {
   std::vector<sim::Fault> faults;
-  bool is_foreign = names_gpu(reading.gpu) && !is_gpu_of(reading.gpu, target);
+  bool is_foreign = names_gpu(reading.gpu) && !is_of_model(reading.gpu, model_of(target.machine)) &&
+                    !is_of_model(reading.gpu, model_of(std::filesystem::path(target.platform).stem().string()));
   const bool is_unknown = is_foreign && !target.known.empty() && !platform_of_gpu(reading.gpu, target.known);
   if (is_unknown && target.is_asked) {
     reading.remarks.push_back({path, "gpu",
@@ -246,6 +287,47 @@ void refuse_repeated_files(std::span<Reading> readings) {
     repeated.push_back(&reading);
   }
   for (Reading* const reading : repeated) reading->measurements.clear();
+}
+
+Reading admit_to_fit(Reading reading) {
+  std::erase_if(reading.measurements, [&reading](Measurement& one) {
+    const bool is_probe = one.role == Role::probe;
+    const bool is_concurrent = study::is_concurrent(one.trial);
+    if (is_probe && is_concurrent) one.seen = over_alone(one);
+    const std::string why =
+        one.role == Role::predict      ? "is marked predict"
+        : is_probe && !is_concurrent   ? "is a probe of a run alone: a fit reads those that are marked calibrate"
+        : is_probe && one.seen.empty() ? "is a probe without the time of its operation alone"
+        : !is_probe && has_a_rate_of_its_own(one) ? "its GEMM is of no type that is fitted: bf16 and fp16 are"
+                                                  : "";
+    if (!why.empty()) {
+      reading.left_out.push_back({one.where(), why});
+    } else if (!is_probe && is_concurrent) {
+      reading.faults.push_back(
+          {one.where(), "", "a fit may not read a concurrent run, unless a column role says probe"});
+    }
+    return !why.empty() || (!is_probe && is_concurrent);
+  });
+  return reading;
+}
+
+std::string why_nothing_is_left(const Reading& reading) {
+  std::map<std::string, int> reasons;
+  for (const Omission& omission : reading.left_out) ++reasons[omission.why];
+  std::vector<std::string> counted;
+  for (const auto& [why, rows] : reasons) counted.push_back(fmt::format("{} ({} of its rows)", why, rows));
+  return counted.empty() ? "it has no rows" : fmt::format("{}", fmt::join(counted, "; "));
+}
+
+void require_measurements(const std::vector<Reading>& files) {
+  std::vector<sim::Fault> faults;
+  for (const Reading& file : files) {
+    if (!file.measurements.empty()) return;
+    faults.insert(faults.end(), file.faults.begin(), file.faults.end());
+    if (file.faults.empty())
+      faults.push_back({file.name, "", "nothing in it can be fitted to: " + why_nothing_is_left(file)});
+  }
+  throw sim::ConfigError(std::move(faults));
 }
 
 }  // namespace c3sim::calibrate

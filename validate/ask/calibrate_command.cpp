@@ -1,8 +1,8 @@
 #include <system_error>
 
 #include "calibrate/calibration.h"
-#include "calibrate/fit_guard.h"
 #include "calibrate/measurement_files.h"
+#include "calibrate/readers/screen.h"
 #include "sim/config/output_file.h"
 #include "study/config_folders.h"
 #include "study/report/page.h"

@@ -10,7 +10,6 @@
 #include <iterator>
 #include <vector>
 
-#include "calibrate/fit_guard.h"
 #include "calibrate/readers/screen.h"
 #include "calibrate/readers/trial_fields.h"
 #include "calibrate/replay/replay_report.h"
