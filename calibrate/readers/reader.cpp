@@ -19,18 +19,11 @@
 #include "calibrate/readers/screen.h"
 #include "calibrate/readers/table_format.h"
 #include "sim/config/config.h"
+#include "sim/config/files_read.h"
 #include "sim/config/measurement_text.h"
 #include "sim/config/nearest_name.h"
 
 namespace c3sim::calibrate {
-
-std::span<const LogFormat> log_formats() {
-  static const std::array formats{rccl_tests_text,      rccl_tests_json,    rccl_tests_csv,   transfer_bench_csv,
-                                  transfer_bench_text,  hipblaslt_bench,    rocblas_bench,    babel_stream,
-                                  rocprof_kernel_trace, rocprof_copy_trace, rocprof_counters, rocprof_json,
-                                  torch_trace,          vllm_bench,         inference_max,    unread_tool};
-  return formats;
-}
 
 namespace {
 
@@ -67,27 +60,16 @@ const UnreadTool* tool_of(std::string_view text) {
 }
 
 Reading name_it(std::string_view text, const std::string& name) {
-  LogReading log(name);
-  if (const UnreadTool* const tool = tool_of(text)) {
-    log.fault(
-        {}, "",
-        fmt::format("this is the output of {}, which is not read: that of {} is accepted", tool->name, tool->instead));
-  }
-  return std::move(log).take("this is the output of none of the tools that are known by name and not read");
+  const UnreadTool* const tool = tool_of(text);
+  return LogReading(name).take(tool == nullptr
+                                   ? "this is the output of none of the tools that are known by name and not read"
+                                   : fmt::format("this is the output of {}, which is not read: that of {} is accepted",
+                                                 tool->name, tool->instead));
 }
 
-}  // namespace
-
-const LogFormat unread_tool{"a tool that is not read", "rocm_bandwidth_test, nvbandwidth and others, named as such",
-                            [](std::string_view text) { return tool_of(text) != nullptr; }, name_it};
-
-namespace {
-
 std::vector<std::string> missing_columns(const sim::CsvFile& file, const TableFormat& format, Rows rows) {
-  std::vector<std::string> missing;
-  for (const std::string& column : format.needed_columns(rows)) {
-    if (!file.has(column)) missing.push_back(column);
-  }
+  std::vector<std::string> missing = format.needed_columns(rows);
+  std::erase_if(missing, [&file](const std::string& column) { return file.has(column); });
   return missing;
 }
 
@@ -171,11 +153,6 @@ void take_header(Reading& reading, std::string_view text) {
   if (reading.gpu.empty() && !rows_say_it) reading.gpu = gpu_in_passing(comments);
 }
 
-bool is_free(std::string_view column) {
-  static const LogPattern free("^(?:notes?|remarks?|comments?|host|hostname)?$");
-  return free.is_in(column);
-}
-
 bool holds(const std::vector<std::string>& names, std::string_view name) {
   return std::ranges::find(names, name) != names.end();
 }
@@ -199,8 +176,8 @@ void leave_out_rows(Reading& reading, const sim::CsvFile& table, const std::stri
 // list of roles names, `note`, `comment`, `host` and the like, and, for a format written for one table, all other
 // columns of the table of its name.
 void tell_unused_columns(Reading& reading, const sim::CsvFile& table, const TableFormat& form, const Roles& roles) {
-  const bool is_its_own = form.is_of_one_table && table_name(table.name()) == form.name;
-  if (is_its_own) return;
+  static const LogPattern free("^(?:notes?|remarks?|comments?|host|hostname)?$");
+  if (form.is_of_one_table && table_name(table.name()) == form.name) return;
   std::vector<std::string> of_runs = form.named_columns(Rows::all);  // what was run
   std::vector<std::string> known = form.named_columns();             // all columns that anything reads
   for (std::vector<std::string>* const names : {&of_runs, &known}) names->insert(names->end(), {"platform", "role"});
@@ -210,7 +187,7 @@ void tell_unused_columns(Reading& reading, const sim::CsvFile& table, const Tabl
   for (const std::string& column : table.columns()) {
     const bool is_ignored =
         std::ranges::any_of(form.ignored, [&column](const std::string& word) { return is_met(column, word); });
-    if (is_free(column) || is_ignored || holds(known, column)) continue;
+    if (free.is_in(column) || is_ignored || holds(known, column)) continue;
     const std::string where = table.place_of_name(column);
     const std::string shown_name = printable(column);
     const std::string nearest = sim::nearest_name(column, lacking);
@@ -229,18 +206,24 @@ void tell_unused_columns(Reading& reading, const sim::CsvFile& table, const Tabl
 
 }  // namespace
 
+std::span<const LogFormat> log_formats() {
+  static const std::array formats{rccl_tests_text,      rccl_tests_json,    rccl_tests_csv,   transfer_bench_csv,
+                                  transfer_bench_text,  hipblaslt_bench,    rocblas_bench,    babel_stream,
+                                  rocprof_kernel_trace, rocprof_copy_trace, rocprof_counters, rocprof_json,
+                                  torch_trace,          vllm_bench,         inference_max,    unread_tool};
+  return formats;
+}
+
+const LogFormat unread_tool{"a tool that is not read", "rocm_bandwidth_test, nvbandwidth and others, named as such",
+                            [](std::string_view text) { return tool_of(text) != nullptr; }, name_it};
+
 Reader::Reader(const std::filesystem::path& formats) {
-  std::vector<std::filesystem::path> files;
   std::error_code absent;
   const std::filesystem::directory_iterator entries(formats, absent);
   if (absent) throw sim::ConfigError({{formats.string(), "", "no folder of forms: " + absent.message()}});
-  for (const auto& entry : entries) {
-    if (entry.path().extension() == ".yaml") files.push_back(entry.path());
-  }
-  std::ranges::sort(files);
-  for (const std::filesystem::path& file : files) {
-    sim::Config config = sim::Config::from_file(file);
-    TableFormat format = TableFormat::read(config.root(), file.stem().string());
+  for (const std::string& name : sim::yaml_names({&formats, 1}, "")) {
+    sim::Config config = sim::Config::from_file(formats / (name + ".yaml"));
+    TableFormat format = TableFormat::read(config.root(), name);
     config.finish();
     add(std::move(format));
   }
