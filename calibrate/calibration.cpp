@@ -14,6 +14,7 @@
 #include "calibrate/fit/task.h"
 #include "calibrate/readers/screen.h"
 #include "study/report/statistics.h"
+#include "study/report/table_of.h"
 
 namespace c3sim::calibrate {
 
@@ -259,24 +260,15 @@ study::ResultTable residual_table(const Calibration& calibration) {
   return table;
 }
 
-study::ResultTable correlation_table(const Calibration& calibration) {
-  study::ResultTable table(
-      {{"first", "parameter", ""}, {"second", "beside", ""}, {"correlation", "correlation", "", 2}});
-  for (const Correlation& one : calibration.correlations) table.add_row({one.first, one.second, one.value});
-  return table;
-}
-
 study::ResultTable spread_table(const Calibration& calibration) {
-  study::ResultTable table({{"work", "work", ""},
-                            {"smallest_B", "from", "B", 0},
-                            {"largest_B", "to", "B", 0},
-                            {"spread_pct", "spread of times", "%", 1},
-                            {"source", "fitted to", ""}});
-  for (const Spread& one : calibration.spreads) {
-    table.add_row({one.work, one.smallest, one.largest,
-                   one.deviation > 0.0 ? study::Cell(in_percent * one.deviation) : study::Cell{}, one.source});
-  }
-  return table;
+  const auto spread = [](const Spread& one) {
+    return one.deviation > 0.0 ? study::Cell(in_percent * one.deviation) : study::Cell{};
+  };
+  return study::table_of<Spread>(calibration.spreads, {{{"work", "work", ""}, &Spread::work},
+                                                       {{"smallest_B", "from", "B", 0}, &Spread::smallest},
+                                                       {{"largest_B", "to", "B", 0}, &Spread::largest},
+                                                       {{"spread_pct", "spread of times", "%", 1}, spread},
+                                                       {{"source", "fitted to", ""}, &Spread::source}});
 }
 
 // Returns a table with one row per file, and one more per reason for which rows were left out.
@@ -411,7 +403,11 @@ study::Results report(const Calibration& calibration, std::span<const Reading> f
   results.title = "A fit of " + calibration.platform;
   results.tables = {{"results", "", parameter_table(calibration)},
                     {"residuals", "Predicted against measured", residual_table(calibration)},
-                    {"correlations", "Parameters that only show together", correlation_table(calibration)},
+                    {"correlations", "Parameters that only show together",
+                     study::table_of<Correlation>(calibration.correlations,
+                                                  {{{"first", "parameter", ""}, &Correlation::first},
+                                                   {{"second", "beside", ""}, &Correlation::second},
+                                                   {{"correlation", "correlation", "", 2}, &Correlation::value}})},
                     {"spreads", "What the model leaves unexplained", spread_table(calibration)},
                     {"files", "Rows", file_table(files)}};
   results.tables[1].charts = charts_of(calibration);

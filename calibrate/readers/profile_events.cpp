@@ -35,18 +35,6 @@ LogPattern any_of(sim::Section& section, std::string_view key) {
   return any;
 }
 
-WorkKind kind_of_copy(std::string_view name) {
-  static const LogPattern within("DtoD|DeviceToDevice|Device -> Device|DEVICE_TO_DEVICE");
-  return within.is_in(name) ? WorkKind::memory : WorkKind::host_copy;
-}
-
-// Libraries and compilers name kernels after what they do. cuBLAS's newer kernels are called nvjet, Tensile's Cijk.
-bool is_product(std::string_view name) {
-  static const LogPattern products(
-      "(?i)gemm|nvjet|cutlass|cijk|xmma|wgrad|dgrad|fmha|flash|attn|attention|winograd|implicit_con|_conv_");
-  return products.is_in(name);
-}
-
 // WorkKinds tells the kinds of kernels, copies and fills by their names. It looks at each name once.
 class WorkKinds {
  public:
@@ -76,7 +64,7 @@ class WorkKinds {
     if (kind == EventKind::fill) return fill;
     const auto known = known_.find(name);
     if (known != known_.end()) return known->second;
-    return known_.emplace(name, kind == EventKind::copy ? Known{kind_of_copy(name)} : of_kernel(name)).first->second;
+    return known_.emplace(name, kind == EventKind::copy ? of_copy(name) : of_kernel(name)).first->second;
   }
 
  private:
@@ -85,6 +73,12 @@ class WorkKinds {
     LogPattern kernels;
   };
 
+  static Known of_copy(std::string_view name) {
+    static const LogPattern within("DtoD|DeviceToDevice|Device -> Device|DEVICE_TO_DEVICE");
+    return {within.is_in(name) ? WorkKind::memory : WorkKind::host_copy};
+  }
+
+  // Libraries and compilers name kernels after what they do. cuBLAS's newer kernels are called nvjet, Tensile's Cijk.
   // Arguments of templates name types that a kernel uses, not what it does.
   Known of_kernel(std::string_view name) const {
     const std::string_view own = name.substr(0, name.find('<'));
@@ -93,7 +87,9 @@ class WorkKinds {
         if (one.kernels.is_in(own)) return {WorkKind::collective, one.name};
       }
     }
-    return {is_product(name) ? WorkKind::matrix : WorkKind::memory};
+    static const LogPattern products(
+        "(?i)gemm|nvjet|cutlass|cijk|xmma|wgrad|dgrad|fmha|flash|attn|attention|winograd|implicit_con|_conv_");
+    return {products.is_in(name) ? WorkKind::matrix : WorkKind::memory};
   }
 
   std::optional<LogPattern> never_;

@@ -442,12 +442,6 @@ class RcclTextReader {
   bool in_table_ = false;
 };
 
-bool is_of_rccl_tests(const LogCell& line) {
-  const LogCells words = comment_words(line);
-  return (are_heads(words) && behind(words, "algbw") != nullptr) ||
-         (names(words, 0, "nThread") && behind(words, "nGpus") != nullptr);
-}
-
 // The JSON has one record per size with the times of both runs (nccl-tests, -J FILE: size, out_of_place {time, nwrong},
 // in_place {...}, and also args, config and devices), or one record per run (rccl-tests, -Z json -x FILE: name, nodes,
 // ranks, gpusPerRank, or gpus if built without MPI, size, inPlace, time, wrong). The rows that rccl-tests writes with
@@ -665,7 +659,13 @@ const TestedCollective* collective_called(std::string_view word) {
 
 const LogFormat rccl_tests_text{
     "rccl-tests", "times of collectives by size, as all_reduce_perf and its siblings print them",
-    [](std::string_view text) { return has_line(text, is_of_rccl_tests); },
+    [](std::string_view text) {
+      return has_line(text, [](const LogCell& line) {
+        const LogCells words = comment_words(line);
+        return (are_heads(words) && behind(words, "algbw") != nullptr) ||
+               (names(words, 0, "nThread") && behind(words, "nGpus") != nullptr);
+      });
+    },
     [](std::string_view text, const std::string& name) { return RcclTextReader(text, name).read(); }};
 
 const LogFormat rccl_tests_json{

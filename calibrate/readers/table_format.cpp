@@ -173,15 +173,6 @@ void tell_circle(const TableFormat& format, sim::Section root) {
   }
 }
 
-void read_optional(sim::Section& section, TableFormat& format) {
-  format.optional = section.texts("optional");
-  const std::vector<std::string> named = format.named_columns();
-  for (const std::string& column : format.optional) {
-    if (std::ranges::find(named, column) != named.end()) continue;
-    section.fault("optional", "no entry names the column '" + column + "'" + sim::name_hint(column, named));
-  }
-}
-
 // Returns the templates of an entry except its conditions; with Rows::all without those of measured results.
 std::vector<const Template*> texts_of(const RowFormat& row, Rows rows) {
   std::vector<const Template*> texts{&row.group, &row.tiles, &row.decision, &row.alternative};
@@ -624,7 +615,14 @@ TableFormat TableFormat::read(sim::Section section, std::string name) {
   for (const sim::Section& row : section.list("rows")) format.rows.push_back(read_row(row));
   if (section.has("rows") && format.rows.empty()) section.fault("rows", "at least one entry is due");
   tell_circle(format, section);
-  if (section.has("optional")) read_optional(section, format);
+  if (section.has("optional")) {
+    format.optional = section.texts("optional");
+    const std::vector<std::string> named = format.named_columns();
+    for (const std::string& column : format.optional) {
+      if (std::ranges::find(named, column) != named.end()) continue;
+      section.fault("optional", "no entry names the column '" + column + "'" + sim::name_hint(column, named));
+    }
+  }
   if (section.has("ignored")) format.ignored = section.texts("ignored");
   return format;
 }

@@ -382,7 +382,8 @@ class RocprofJson {
   TraceHead tell(const TakeEvent& take) {
     for (Told& one : told_) {
       if (one.event.kind == EventKind::kernel) {
-        one.event.name = known(kernels_, one.process, one.of);
+        const auto known = kernels_.find({one.process, one.of});
+        one.event.name = known == kernels_.end() ? "kernel " + one.of : known->second;
         one.event.device = integer_of(node_of(one.process, one.agent));
       } else if (one.event.kind == EventKind::copy) {
         tell_copy(one);
@@ -407,10 +408,6 @@ class RocprofJson {
     TraceEvent event;
   };
 
-  static std::string known(const std::map<Key, std::string>& names, std::int64_t process, const std::string& key) {
-    const auto found = names.find({process, key});
-    return found == names.end() ? "kernel " + key : found->second;
-  }
   std::string node_of(std::int64_t process, const std::string& handle) const {
     const auto found = agents_.find({process, handle});
     return found == agents_.end() || found->second.node.empty() ? handle : found->second.node;

@@ -486,14 +486,17 @@ class TransferReader {
     settings_.has_title = true;
     has_details_ = false;
     TransferMatrixForm& form = settings_.form;
-    const bool is_p2p = line.holds(p2p_title);
-    const bool is_both_ways = line.holds(fmt::format("Bi{}", p2p_title));
     form.by_engine = line.holds("DMA");
-    form.pattern = !is_p2p        ? TransferPattern::all
-                   : is_both_ways ? TransferPattern::both_ways
-                                  : TransferPattern::one_way;
-    form.by_destination = is_p2p ? line.holds("Remote read") : settings_.by_destination.value_or(false);
-    form.is_fine_grained = settings_.fine_grained.value_or(!is_p2p);
+    if (!line.holds(p2p_title)) return expect_all_to_all();
+    form.pattern = line.holds(fmt::format("Bi{}", p2p_title)) ? TransferPattern::both_ways : TransferPattern::one_way;
+    form.by_destination = line.holds("Remote read");
+    form.is_fine_grained = settings_.fine_grained.value_or(false);
+  }
+
+  void expect_all_to_all() {
+    settings_.form.pattern = TransferPattern::all;
+    settings_.form.by_destination = settings_.by_destination.value_or(false);
+    settings_.form.is_fine_grained = settings_.fine_grained.value_or(true);
   }
 
   // Reads "USE_FINE_GRAIN = 1 : Using fine-grained memory", perhaps with commas.
@@ -581,9 +584,7 @@ class TransferReader {
     if (!settings_.has_title && settings_.is_summed_up) {
       // The lines above were cut off, title included: such a summary belongs to the preset a2a.
       settings_.has_title = true;
-      settings_.form.pattern = TransferPattern::all;
-      settings_.form.by_destination = settings_.by_destination.value_or(false);
-      settings_.form.is_fine_grained = settings_.fine_grained.value_or(true);
+      expect_all_to_all();
       log_.remark(
           "",
           "the settings above a table of all-to-all were cut off: it is read as one of copies by their source to "
@@ -682,20 +683,20 @@ class TransferReader {
   std::string_view test_;
 };
 
-bool is_of_transfer_bench(const LogCell& any) {
-  const LogCell line = trimmed(any);
-  const bool is_executor = line.text.starts_with("Executor") && line.holds("GB/s");
-  const bool is_titled =
-      line.holds(p2p_title) && !line.text.ends_with("bandwidth GB/s");  // that title is rocm_bandwidth_test's
-  return !line.text.starts_with('#') &&
-         (is_transfer(line) || is_executor || is_titled || line.holds(a2a_title) || TransferMatrix::are_heads(line));
-}
-
 }  // namespace
 
 const LogFormat transfer_bench_text{
     "TransferBench", "rates of transfers and the tables of p2p and a2a, as TransferBench prints them",
-    [](std::string_view text) { return has_line(text, is_of_transfer_bench); },
+    [](std::string_view text) {
+      return has_line(text, [](const LogCell& any) {
+        const LogCell line = trimmed(any);
+        const bool is_executor = line.text.starts_with("Executor") && line.holds("GB/s");
+        const bool is_titled =
+            line.holds(p2p_title) && !line.text.ends_with("bandwidth GB/s");  // that title is rocm_bandwidth_test's
+        return !line.text.starts_with('#') && (is_transfer(line) || is_executor || is_titled || line.holds(a2a_title) ||
+                                               TransferMatrix::are_heads(line));
+      });
+    },
     [](std::string_view text, const std::string& name) { return TransferReader(text, name).read(); }};
 
 const LogFormat transfer_bench_csv{
