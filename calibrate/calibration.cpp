@@ -12,7 +12,7 @@
 #include "calibrate/fit/platform_text.h"
 #include "calibrate/fit/step_residuals.h"
 #include "calibrate/fit/task.h"
-#include "calibrate/readers/screen.h"
+#include "calibrate/measurement_files.h"
 #include "study/report/statistics.h"
 #include "study/report/table_of.h"
 

@@ -6,7 +6,6 @@
 #include <set>
 
 #include "calibrate/measurement_files.h"
-#include "calibrate/readers/screen.h"
 #include "sim/config/config_error.h"
 #include "validate/cost.h"
 #include "validate/evaluation.h"

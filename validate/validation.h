@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/readers/screen.h"
+#include "calibrate/measurement_files.h"
 #include "study/play/parallel.h"
 #include "validate/claim.h"
 #include "validate/metrics.h"

@@ -9,6 +9,7 @@
 #include <limits>
 #include <map>
 #include <new>
+#include <set>
 #include <span>
 #include <system_error>
 #include <tuple>
@@ -16,12 +17,12 @@
 #include "calibrate/readers/json_records.h"
 #include "calibrate/readers/log_reading.h"
 #include "calibrate/readers/roles.h"
-#include "calibrate/readers/screen.h"
 #include "calibrate/readers/table_format.h"
 #include "sim/config/config.h"
 #include "sim/config/files_read.h"
 #include "sim/config/measurement_text.h"
 #include "sim/config/nearest_name.h"
+#include "sim/interruption.h"
 
 namespace c3sim::calibrate {
 
@@ -204,6 +205,62 @@ void tell_unused_columns(Reading& reading, const sim::CsvFile& table, const Tabl
   }
 }
 
+// An Entry is a measurement to compare with others.
+struct Entry {
+  const Measurement* measurement;
+  std::string_view row{};  // text of its row, if rows are compared
+};
+
+// Compares what measurements say, not where they stand. Figures differ most often and so are compared first.
+struct SaysLess {
+  bool operator()(const Entry& a, const Entry& b) const {
+    const auto words = [](const Entry& one) {
+      const Measurement& said = *one.measurement;
+      return std::tie(said.seen, one.row, said.trial, said.assignments, said.platform);
+    };
+    return words(a) < words(b);
+  }
+};
+
+// Maps each measurement that repeats an earlier one to that one.
+using Repeated = std::map<const Measurement*, const Measurement*>;
+Repeated repeated_in(const std::vector<Entry>& entries) {
+  std::set<Entry, SaysLess> firsts;
+  Repeated first_of;
+  for (const Entry& entry : sim::in_short_steps(entries)) {
+    const auto [first, is_new] = firsts.insert(entry);
+    if (!is_new) first_of.emplace(entry.measurement, first->measurement);
+  }
+  return first_of;
+}
+
+// Turns repeated rows into faults, except the first: rows whose text is the same word for word. Rows that differ in any
+// cell all count, and so do equal rows of different files.
+void refuse_repeated_rows(Reading& reading, std::string_view text, const std::string& path) {
+  std::vector<std::string_view> rows;
+  for (LogLines lines(text); lines.next();) rows.push_back(lines.line().text);
+  std::vector<Entry> entries;
+  for (const Measurement& one : reading.measurements) {
+    const auto line = static_cast<std::size_t>(one.line);
+    entries.push_back({&one, line >= 1 && line <= rows.size() ? rows[line - 1] : std::string_view()});
+  }
+  const Repeated first_of = repeated_in(entries);
+  if (first_of.empty()) return;
+  std::vector<Measurement> kept;
+  for (Measurement& one : reading.measurements) {
+    const auto repeated = first_of.find(&one);
+    // Cells of one wide row may be equal.
+    if (repeated == first_of.end() || repeated->second->line == one.line) {
+      kept.push_back(one);  // a copy, since later faults may need the line of the original
+      continue;
+    }
+    sim::Fault fault{fmt::format("{}:{}", path, one.line), "",
+                     fmt::format("says the same as line {}: it counts once", repeated->second->line)};
+    if (reading.faults.empty() || reading.faults.back() != fault) reading.faults.push_back(std::move(fault));
+  }
+  reading.measurements = std::move(kept);
+}
+
 }  // namespace
 
 std::span<const LogFormat> log_formats() {
@@ -369,6 +426,29 @@ Reading Reader::read_text(std::string written, const std::string& name, Rows row
   take_header(reading, text);
   refuse_repeated_rows(reading, text, name);
   return reading;
+}
+
+void refuse_repeated_files(std::span<Reading> readings) {
+  if (readings.size() < 2) return;
+  std::vector<Entry> entries;
+  for (const Reading& reading : readings) {
+    for (const Measurement& one : reading.measurements) entries.push_back({&one});
+  }
+  const Repeated first_of = repeated_in(entries);
+  std::vector<Reading*> repeated;
+  for (Reading& reading : readings) {
+    const std::vector<Measurement>& own = reading.measurements;
+    const auto is_own = [&own](const Measurement* one) { return one >= own.data() && one < own.data() + own.size(); };
+    const bool says_nothing_new = std::ranges::all_of(own, [&](const Measurement& one) {
+      const auto first = first_of.find(&one);
+      return first != first_of.end() && !is_own(first->second);
+    });
+    if (own.empty() || !says_nothing_new) continue;
+    const Measurement* const first = first_of.at(own.data());
+    reading.faults.push_back({reading.name, "", "says nothing that " + first->file + " does not: it counts once"});
+    repeated.push_back(&reading);
+  }
+  for (Reading* const reading : repeated) reading->measurements.clear();
 }
 
 }  // namespace c3sim::calibrate

@@ -6,8 +6,8 @@
 
 #include "calibrate/fit/platform_text.h"
 #include "calibrate/fit/task.h"
+#include "calibrate/measurement_files.h"
 #include "calibrate/readers/reader.h"
-#include "calibrate/readers/screen.h"
 #include "sim/config/config_error.h"
 #include "tests/calibrate/shipped_files.h"
 #include "tests/config_fault.h"

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <string>
 
+#include "calibrate/measurement_files.h"
 #include "calibrate/readers/reader.h"
-#include "calibrate/readers/screen.h"
 #include "study/play/platform_file.h"
 #include "tests/fuzz/fuzz.h"
 

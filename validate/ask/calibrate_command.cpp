@@ -2,7 +2,6 @@
 
 #include "calibrate/calibration.h"
 #include "calibrate/measurement_files.h"
-#include "calibrate/readers/screen.h"
 #include "sim/config/output_file.h"
 #include "study/config_folders.h"
 #include "study/report/page.h"

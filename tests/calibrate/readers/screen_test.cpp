@@ -1,6 +1,5 @@
 // Tests which readings do not count: those of other machines, and those that were read before.
-#include "calibrate/readers/screen.h"
-
+#include "calibrate/measurement_files.h"
 #include "tests/calibrate/readers/log_sample.h"
 #include "tests/calibrate/shipped_files.h"
 #include "tests/config_fault.h"
