@@ -12,8 +12,9 @@
 #include "calibrate/fit/platform_text.h"
 #include "calibrate/fit/step_residuals.h"
 #include "calibrate/fit/task.h"
-#include "calibrate/fit_guard.h"
+#include "calibrate/measurement_files.h"
 #include "study/report/statistics.h"
+#include "study/report/table_of.h"
 
 namespace c3sim::calibrate {
 
@@ -196,44 +197,6 @@ Eigen::MatrixXd fit_in_rounds(std::vector<Task>& tasks, PlatformText& fitted, co
   return correlations;
 }
 
-}  // namespace
-
-Calibration calibrate(const std::filesystem::path& path, std::span<const Reading> files,
-                      const CalibrationOptions& options) {
-  const PlatformText base(path, options.config_folders, options.assignments);
-  PlatformText fitted = base;
-  std::vector<Task> tasks = tasks_for(base, files);
-  require_unknowns(tasks, path);
-  start_in_the_middle(tasks, fitted);
-  const Eigen::MatrixXd correlations = fit_in_rounds(tasks, fitted, options);
-  require_results(tasks, files, path);
-
-  Calibration calibration;
-  calibration.platform = base.spec().name;
-  const std::vector<sim::Parameter> after = fitted.parameters();
-  for (Task& task : tasks) {
-    list_parameters(task, after, calibration);
-    const auto observed = [&](const PlatformText& platform) {
-      return StepResiduals(platform, {}, task.measurements, options.jobs).observations({});
-    };
-    FittedStep& step = calibration.steps.emplace_back(
-        FittedStep{task.name(), task.unknowns.size(), observed(base), observed(fitted), task.held_out, {}});
-    for (const std::size_t row : task.outliers) step.outliers.push_back(step.after[row]);
-    if (!task.unknowns.empty())
-      std::ranges::move(spreads_of(task, fitted, step.outliers, options.jobs), std::back_inserter(calibration.spreads));
-  }
-  list_correlations(tasks, correlations, calibration);
-  list_kept(base, calibration);
-  std::vector<std::string> spread_rows;
-  for (const Spread& spread : calibration.spreads) spread_rows.push_back(spread.row());
-  fitted.replace_list("fitted_to", spread_rows);
-  fitted.replace_list("correlations", rows_of(calibration, fitted));
-  calibration.text = fitted.text();
-  return calibration;
-}
-
-namespace {
-
 constexpr double in_percent = 100.0;
 
 double magnitude(const Observation& observation) { return std::abs(observation.error); }
@@ -297,24 +260,15 @@ study::ResultTable residual_table(const Calibration& calibration) {
   return table;
 }
 
-study::ResultTable correlation_table(const Calibration& calibration) {
-  study::ResultTable table(
-      {{"first", "parameter", ""}, {"second", "beside", ""}, {"correlation", "correlation", "", 2}});
-  for (const Correlation& one : calibration.correlations) table.add_row({one.first, one.second, one.value});
-  return table;
-}
-
 study::ResultTable spread_table(const Calibration& calibration) {
-  study::ResultTable table({{"work", "work", ""},
-                            {"smallest_B", "from", "B", 0},
-                            {"largest_B", "to", "B", 0},
-                            {"spread_pct", "spread of times", "%", 1},
-                            {"source", "fitted to", ""}});
-  for (const Spread& one : calibration.spreads) {
-    table.add_row({one.work, one.smallest, one.largest,
-                   one.deviation > 0.0 ? study::Cell(in_percent * one.deviation) : study::Cell{}, one.source});
-  }
-  return table;
+  const auto spread = [](const Spread& one) {
+    return one.deviation > 0.0 ? study::Cell(in_percent * one.deviation) : study::Cell{};
+  };
+  return study::table_of<Spread>(calibration.spreads, {{{"work", "work", ""}, &Spread::work},
+                                                       {{"smallest_B", "from", "B", 0}, &Spread::smallest},
+                                                       {{"largest_B", "to", "B", 0}, &Spread::largest},
+                                                       {{"spread_pct", "spread of times", "%", 1}, spread},
+                                                       {{"source", "fitted to", ""}, &Spread::source}});
 }
 
 // Returns a table with one row per file, and one more per reason for which rows were left out.
@@ -409,13 +363,51 @@ void warn_of_rows(const Calibration& calibration, std::span<const Reading> files
 
 }  // namespace
 
+Calibration calibrate(const std::filesystem::path& path, std::span<const Reading> files,
+                      const CalibrationOptions& options) {
+  const PlatformText base(path, options.config_folders, options.assignments);
+  PlatformText fitted = base;
+  std::vector<Task> tasks = tasks_for(base, files);
+  require_unknowns(tasks, path);
+  start_in_the_middle(tasks, fitted);
+  const Eigen::MatrixXd correlations = fit_in_rounds(tasks, fitted, options);
+  require_results(tasks, files, path);
+
+  Calibration calibration;
+  calibration.platform = base.spec().name;
+  const std::vector<sim::Parameter> after = fitted.parameters();
+  for (Task& task : tasks) {
+    list_parameters(task, after, calibration);
+    const auto observed = [&](const PlatformText& platform) {
+      return StepResiduals(platform, {}, task.measurements, options.jobs).observations({});
+    };
+    FittedStep& step = calibration.steps.emplace_back(
+        FittedStep{task.name(), task.unknowns.size(), observed(base), observed(fitted), task.held_out, {}});
+    for (const std::size_t row : task.outliers) step.outliers.push_back(step.after[row]);
+    if (!task.unknowns.empty())
+      std::ranges::move(spreads_of(task, fitted, step.outliers, options.jobs), std::back_inserter(calibration.spreads));
+  }
+  list_correlations(tasks, correlations, calibration);
+  list_kept(base, calibration);
+  std::vector<std::string> spread_rows;
+  for (const Spread& spread : calibration.spreads) spread_rows.push_back(spread.row());
+  fitted.replace_list("fitted_to", spread_rows);
+  fitted.replace_list("correlations", rows_of(calibration, fitted));
+  calibration.text = fitted.text();
+  return calibration;
+}
+
 study::Results report(const Calibration& calibration, std::span<const Reading> files) {
   study::Results results;
   results.platform = calibration.platform;
   results.title = "A fit of " + calibration.platform;
   results.tables = {{"results", "", parameter_table(calibration)},
                     {"residuals", "Predicted against measured", residual_table(calibration)},
-                    {"correlations", "Parameters that only show together", correlation_table(calibration)},
+                    {"correlations", "Parameters that only show together",
+                     study::table_of<Correlation>(calibration.correlations,
+                                                  {{{"first", "parameter", ""}, &Correlation::first},
+                                                   {{"second", "beside", ""}, &Correlation::second},
+                                                   {{"correlation", "correlation", "", 2}, &Correlation::value}})},
                     {"spreads", "What the model leaves unexplained", spread_table(calibration)},
                     {"files", "Rows", file_table(files)}};
   results.tables[1].charts = charts_of(calibration);

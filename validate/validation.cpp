@@ -9,7 +9,6 @@
 #include <set>
 
 #include "calibrate/measurement_files.h"
-#include "calibrate/readers/screen.h"
 #include "sim/config/config_error.h"
 #include "sim/config/files_read.h"
 #include "sim/config/nearest_name.h"

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "calibrate/measurement_files.h"
 #include "calibrate/readers/reader.h"
-#include "calibrate/readers/screen.h"
 #include "sim/config/config.h"
 #include "study/play/parallel.h"
 #include "validate/claim.h"

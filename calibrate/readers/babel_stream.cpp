@@ -31,54 +31,44 @@ const StreamKernel* kernel_called(std::string_view name) {
   return found == kernels.end() ? nullptr : found;
 }
 
-// A StreamRow is one line of results, from the table or from CSV.
-struct StreamRow {
-  const LogCell &name, &rate, &least, &most;
-  double rate_unit;  // bytes per second
-  double array;      // bytes of one array; 0: not said
-  double runs;
-};
-
-// Returns whether rate and least time agree: cells that slipped into other columns do not. Times have five decimals,
-// which tell little of a short run.
-bool tell_the_same(double rate, double least, sim::Bytes bytes) {
-  constexpr double rounding = 1e-5;
-  const double tolerance = 0.02 + rounding / least;
-  return std::abs(rate * least - bytes.value()) <= tolerance * bytes.value();
-}
-
-void record(const StreamRow& row, LogReading& log) {
-  const StreamKernel* const kernel = kernel_called(row.name.text);
+// Records the row of results, of arrays of `array` bytes (0: not said) that were gone through `runs` times.
+void record(const LogTable& row, double array, double runs, LogReading& log) {
+  const bool in_mebis = row.find("max_mibytes_per_sec").has_value();
+  const LogCell& name = row.row().front();
+  const LogCell& rate_cell = row.cell(in_mebis ? "max_mibytes_per_sec" : "max_mbytes_per_sec");
+  const LogCell& least_cell = row.cell("min_runtime");
+  const LogCell& most_cell = row.cell("max_runtime");
+  const StreamKernel* const kernel = kernel_called(name.text);
   if (kernel == nullptr) {
-    return log.fault(row.name, "function",
-                     shown(row.name.text) + " is not known: Copy, Mul, Add, Triad, Dot and Nstream are accepted");
+    return log.fault(name, "function",
+                     shown(name.text) + " is not known: Copy, Mul, Add, Triad, Dot and Nstream are accepted");
   }
-  const std::string_view rate_name = row.rate_unit == mega ? "MBytes/sec" : "MiBytes/sec";
-  const auto rate = log.number(row.rate, 1e-3, 1e10, rate_name);
-  const auto least = log.number(row.least, 1e-9, 3600.0, "Min (sec)");
-  const auto most = log.number(row.most, 1e-9, 3600.0, "Max");
+  const std::string_view rate_name = in_mebis ? "MiBytes/sec" : "MBytes/sec";
+  const auto rate = log.number(rate_cell, 1e-3, 1e10, rate_name);
+  const auto least = log.number(least_cell, 1e-9, 3600.0, "Min (sec)");
+  const auto most = log.number(most_cell, 1e-9, 3600.0, "Max");
   if (!rate || !least || !most) return;
-  if (row.array <= 0.0) {
-    return log.fault(row.name, "Array size", "is missing: 'Array size: N MB' is accepted above the rates");
-  }
-  const sim::Bytes bytes(std::round(row.array * (kernel->read + kernel->written)));
-  const double value = *rate * row.rate_unit;
-  if (!tell_the_same(value, *least, bytes)) {
-    return log.fault(row.rate, rate_name,
+  if (array <= 0.0) return log.fault(name, "Array size", "is missing: 'Array size: N MB' is accepted above the rates");
+  const sim::Bytes bytes(std::round(array * (kernel->read + kernel->written)));
+  const double value = *rate * (in_mebis ? mebi : mega);
+  // Rate and least time must agree: cells that slipped into other columns do not. Times have five decimals, which tell
+  // little of a short run.
+  constexpr double rounding = 1e-5;
+  if (!(std::abs(value * *least - bytes.value()) <= (0.02 + rounding / *least) * bytes.value())) {
+    return log.fault(rate_cell, rate_name,
                      fmt::format("{} for {} s, where the arrays have {:.0f} B: columns that were mixed up?",
-                                 shown(row.rate.text), shown(row.least.text), bytes.value()));
+                                 shown(rate_cell.text), shown(least_cell.text), bytes.value()));
   }
-  if (*most < *least) return log.fault(row.most, "Max", shown(row.most.text) + " is less than Min (sec)");
-  if (bytes.value() < 1.0 || bytes > study::largest_array) {
-    return log.leave_out(row.name.line, "arrays of a size that has no model");
-  }
-  log.add(measurement_of(row.name.line, fmt::format("BabelStream {}", kernel->name),
+  if (*most < *least) return log.fault(most_cell, "Max", shown(most_cell.text) + " is less than Min (sec)");
+  if (bytes.value() < 1.0 || bytes > study::largest_array)
+    return log.leave_out(name.line, "arrays of a size that has no model");
+  log.add(measurement_of(name.line, fmt::format("BabelStream {}", kernel->name),
                          study::StreamTrial{kernel->read, kernel->written, bytes},
                          {.figure = study::Figure::rate,
                           .value = value,
                           .low = value * *least / *most,
                           .high = value,
-                          .deviations = study::deviations_between(0.0, static_cast<std::size_t>(row.runs))}));
+                          .deviations = study::deviations_between(0.0, static_cast<std::size_t>(runs))}));
 }
 
 bool are_table_heads(const LogCell& line) {
@@ -112,7 +102,7 @@ Reading read_streams(std::string_view text, const std::string& name) {
   static const LogPattern repeated("^Running kernels ([0-9]+) times");
   LogReading log(name, text);
   LogTable table(log);
-  LogTable::Column in_mebis, elements;  // `elements` is of CSV alone
+  LogTable::Column elements;  // of CSV alone
   double array = 0.0;
   double runs = 100.0;  // as many as BabelStream does unless told otherwise
   while (log.next()) {
@@ -129,10 +119,9 @@ Reading read_streams(std::string_view text, const std::string& name) {
       table.take_heads(are_csv_heads(line)
                            ? fields_of(line, ",")
                            : LogCells{{"function"}, {rate}, {"min_runtime"}, {"max_runtime"}, {"avg_runtime"}});
-      in_mebis = table.find("max_mibytes_per_sec");
       elements = table.find("n_elements");
       for (const char* const head : {"min_runtime", "max_runtime"}) table.require(head);
-      if (!in_mebis) table.require("max_mbytes_per_sec");
+      if (!table.find("max_mibytes_per_sec")) table.require("max_mbytes_per_sec");
     } else if (table.is_readable() && !cells.empty() && !cells.front().text.empty() &&
                (elements || cells.size() == table.names().size() || kernel_called(cells.front().text) != nullptr)) {
       if (!table.take_row(cells, !log.is_cut())) continue;
@@ -144,9 +133,7 @@ Reading read_streams(std::string_view text, const std::string& name) {
         array = *of_array * *of_element;
         runs = *times_of_row;
       }
-      record({table.row().front(), table.cell(in_mebis ? "max_mibytes_per_sec" : "max_mbytes_per_sec"),
-              table.cell("min_runtime"), table.cell("max_runtime"), in_mebis ? mebi : mega, array, runs},
-             log);
+      record(table, array, runs, log);
     }
   }
   return std::move(log).take("no stream: rows of rates are accepted below 'Function MBytes/sec ...' or its columns");

@@ -21,24 +21,20 @@ struct GemmBench {
   std::string_view program;  // "rocblas-bench"
   std::string_view rate;     // its column of Gflop/s: "rocblas-Gflops"
   std::string_view library;  // name for people
-  // Returns the assignment that makes a platform use the kernels of a layout ("TN") and a format; empty if it has none.
-  std::string_view (*kernels_of)(std::string_view layout, models::Dtype dtype);
 };
+constexpr GemmBench hipblaslt{"hipblaslt-bench", "hipblaslt-Gflops", "hipBLASLt"};
+constexpr GemmBench rocblas{"rocblas-bench", "rocblas-Gflops", "rocBLAS"};
 
-// One table of tiles stands for all layouts. Its efficiencies are those of TN and of what PyTorch calls.
-std::string_view hipblaslt_kernels(std::string_view, models::Dtype) { return "gpu.gemm.library=hipblaslt"; }
-
-// The names are those of configs/platforms/mi300x.yaml, from tables for which Tensile was tuned.
-std::string_view rocblas_kernels(std::string_view layout, models::Dtype dtype) {
+// Returns the assignment that makes a platform use the kernels of a layout ("TN") and a format; empty if it has none.
+// The names are those of configs/platforms/mi300x.yaml. One table of tiles stands for all layouts of hipBLASLt, whose
+// efficiencies are those of TN and of what PyTorch calls; those of rocBLAS are from tables for which Tensile was tuned.
+std::string_view kernels_of(const GemmBench& bench, std::string_view layout, models::Dtype dtype) {
+  if (bench.library == hipblaslt.library) return "gpu.gemm.library=hipblaslt";
   if (dtype != models::Dtype::bf16) return {};
   if (layout == "NN") return "gpu.gemm.library=rocblas";
   if (layout == "NT") return "gpu.gemm.library=rocblas_nt";
-  if (layout == "TT") return "gpu.gemm.library=rocblas_tt";
-  return {};
+  return layout == "TT" ? "gpu.gemm.library=rocblas_tt" : "";
 }
-
-constexpr GemmBench hipblaslt{"hipblaslt-bench", "hipblaslt-Gflops", "hipBLASLt", hipblaslt_kernels};
-constexpr GemmBench rocblas{"rocblas-bench", "rocblas-Gflops", "rocBLAS", rocblas_kernels};
 
 // A FormatOfTypes is a format of products with the names of its operands' types.
 struct FormatOfTypes {
@@ -150,7 +146,7 @@ class BenchReader {
     }
     if (says("batch_count", "1")) return "batched";
     if (says("grouped_gemm", "0")) return "several GEMMs in one kernel";
-    if (!bench_.kernels_of(layout(), *dtype).empty()) return {};
+    if (!kernels_of(bench_, layout(), *dtype).empty()) return {};
     return fmt::format("{}'s kernels for {} of {} are not known: no table of them was measured", bench_.library,
                        layout(), models::to_string(*dtype));
   }
@@ -177,7 +173,7 @@ class BenchReader {
     if (table_.text(table_.find("rotating_buffer"), "0") != "0") trial.operands = study::Operands::rotating;
     found_.emplace_back(measurement_of(line, fmt::format("GEMM of {}, {}", bench_.library, layout()), trial,
                                        {.figure = study::Figure::kernel_time, .value = time},
-                                       {std::string(bench_.kernels_of(layout(), shape.dtype))}),
+                                       {std::string(kernels_of(bench_, layout(), shape.dtype))}),
                         is_winner_);
   }
 

@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <array>
+#include <boost/algorithm/string/case_conv.hpp>
 #include <charconv>
 #include <filesystem>
+#include <locale>
 #include <tuple>
 
 #include "sim/config/nearest_name.h"
@@ -22,17 +24,13 @@ using re2::RE2;
 constexpr std::size_t most_shown = 40;
 constexpr std::string_view blanks = " \t\r\v\f";
 
-// Returns the number of digits at the start of a text.
-std::size_t digits_of(std::string_view text) {
-  return static_cast<std::size_t>(std::ranges::find_if_not(text, sim::is_digit) - text.begin());
-}
-
 template <class T>
 sim::Parsed<T> parse_printed(std::string_view text, std::string_view accepted) {
   constexpr std::size_t longest = 40;
   const std::string_view unsigned_text = text.substr(text.starts_with('+') || text.starts_with('-') ? 1 : 0);
   const std::string_view number = text.starts_with('-') ? text : unsigned_text;
-  const bool is_begun = digits_of(unsigned_text) > 0 || unsigned_text.starts_with('.');  // unlike "nan" and "+-1"
+  const bool is_begun =  // unlike "nan" and "+-1"
+      !unsigned_text.empty() && (sim::is_digit(unsigned_text.front()) || unsigned_text.front() == '.');
   const char* const end = number.data() + number.size();
   sim::Parsed<T> parsed;
   const auto [read_to, error] = std::from_chars(number.data(), end, parsed.value);
@@ -40,6 +38,45 @@ sim::Parsed<T> parse_printed(std::string_view text, std::string_view accepted) {
     parsed.error = fmt::format("{} is not {}", shown(text), accepted);
   }
   return parsed;
+}
+
+// Returns the end of a tag at the start of a line, after blanks; 0 if there is no tag.
+std::size_t end_of(const LogPattern& tag, std::string_view line) {
+  const std::size_t begin = line.find_first_not_of(blanks);
+  if (begin == std::string_view::npos) return 0;
+  const LogCells found = tag.groups({line.substr(begin)});
+  return found.empty() ? 0 : begin + found.front().text.size();
+}
+
+// Returns whether more than half of the first lines that are not blank begin with the tag.
+bool is_in_front(const LogPattern& tag, std::string_view text) {
+  constexpr std::size_t looked_at = 400;
+  std::size_t lines = 0;
+  std::size_t tagged = 0;
+  for (LogLines each(text); lines < looked_at && each.next();) {
+    const std::string_view line = each.line().text.substr(0, longest_log_line);
+    if (line.find_first_not_of(blanks) == std::string_view::npos) continue;
+    ++lines;
+    tagged += end_of(tag, line) > 0 ? 1 : 0;
+  }
+  return lines > 1 && 2 * tagged > lines;
+}
+
+// Returns the parsed value if it is within its bounds. Otherwise records a fault, for which `beyond` returns the words
+// about a value out of bounds, and returns nothing.
+template <class T, class Beyond>
+std::optional<T> checked(LogReading& log, const LogCell& cell, std::string_view path, const sim::Parsed<T>& parsed,
+                         T low, T high, const Beyond& beyond) {
+  if (parsed.ok() && parsed.value >= low && parsed.value <= high) return parsed.value;
+  log.fault(cell, path, parsed.ok() ? shown(cell.text) + beyond() : parsed.error);
+  return {};
+}
+
+template <class T>
+std::optional<T> between(LogReading& log, const LogCell& cell, std::string_view path, const sim::Parsed<T>& parsed,
+                         T low, T high) {
+  return checked(log, cell, path, parsed, low, high,
+                 [&] { return fmt::format(" must lie between {} and {}", low, high); });
 }
 
 }  // namespace
@@ -126,32 +163,6 @@ LogCells fields_of(const LogCell& line, std::string_view separator) {
   return fields;
 }
 
-namespace {
-
-// Returns the end of a tag at the start of a line, after blanks; 0 if there is no tag.
-std::size_t end_of(const LogPattern& tag, std::string_view line) {
-  const std::size_t begin = line.find_first_not_of(blanks);
-  if (begin == std::string_view::npos) return 0;
-  const LogCells found = tag.groups({line.substr(begin)});
-  return found.empty() ? 0 : begin + found.front().text.size();
-}
-
-// Returns whether more than half of the first lines that are not blank begin with the tag.
-bool is_in_front(const LogPattern& tag, std::string_view text) {
-  constexpr std::size_t looked_at = 400;
-  std::size_t lines = 0;
-  std::size_t tagged = 0;
-  for (LogLines each(text); lines < looked_at && each.next();) {
-    const std::string_view line = each.line().text.substr(0, longest_log_line);
-    if (line.find_first_not_of(blanks) == std::string_view::npos) continue;
-    ++lines;
-    tagged += end_of(tag, line) > 0 ? 1 : 0;
-  }
-  return lines > 1 && 2 * tagged > lines;
-}
-
-}  // namespace
-
 std::string without_tags(std::string text) {
   static const std::array tags{
       LogPattern(R"(^\[[^\]\s]*\d+,\d+\]<std(?:out|err|diag)>:)"),
@@ -197,9 +208,7 @@ std::string printable(std::string_view text) {
 std::string shown(std::string_view text) { return "'" + printable(text) + (text.size() > most_shown ? "...'" : "'"); }
 
 std::string lower_case(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return lower;
+  return boost::to_lower_copy(std::string(text), std::locale::classic());
 }
 
 std::string plain_name(std::string_view text) {
@@ -243,35 +252,23 @@ void LogReading::add(Measurement measurement) {
   reading_.measurements.push_back(std::move(measurement));
 }
 
-template <class T, class Beyond>
-std::optional<T> LogReading::checked(const LogCell& cell, std::string_view path, const sim::Parsed<T>& parsed,
-                                     bool is_within, const Beyond& beyond) {
-  if (parsed.error.empty() && is_within) return parsed.value;
-  fault(cell, path, parsed.error.empty() ? shown(cell.text) + beyond() : parsed.error);
-  return {};
-}
-
 std::optional<double> LogReading::figure(const LogCell& cell, study::Figure figure, std::string_view path) {
   const study::FigureForm& form = study::form_of(figure);
   sim::Parsed<double> parsed = parse_printed_number(cell.text);
   parsed.value *= form.per_unit;
-  return checked(cell, path, parsed, parsed.value >= form.low && parsed.value <= form.high, [&] {
+  return checked(*this, cell, path, parsed, form.low, form.high, [&] {
     return fmt::format(" cannot be: {} to {} {} are accepted", form.low / form.per_unit, form.high / form.per_unit,
                        form.unit);
   });
 }
 
 std::optional<double> LogReading::number(const LogCell& cell, double low, double high, std::string_view path) {
-  const sim::Parsed<double> parsed = parse_printed_number(cell.text);
-  return checked(cell, path, parsed, parsed.value >= low && parsed.value <= high,
-                 [&] { return fmt::format(" must lie between {} and {}", low, high); });
+  return between(*this, cell, path, parse_printed_number(cell.text), low, high);
 }
 
 std::optional<std::int64_t> LogReading::whole(const LogCell& cell, std::int64_t low, std::int64_t high,
                                               std::string_view path) {
-  const sim::Parsed<std::int64_t> parsed = parse_printed_integer(cell.text);
-  return checked(cell, path, parsed, parsed.value >= low && parsed.value <= high,
-                 [&] { return fmt::format(" must lie between {} and {}", low, high); });
+  return between(*this, cell, path, parse_printed_integer(cell.text), low, high);
 }
 
 std::optional<int> LogReading::integer(const LogCell& cell, int low, int high, std::string_view path) {
@@ -280,11 +277,10 @@ std::optional<int> LogReading::integer(const LogCell& cell, int low, int high, s
 }
 
 std::optional<sim::Bytes> LogReading::bytes(const LogCell& cell, std::string_view path) {
-  const sim::Parsed<std::int64_t> parsed = parse_printed_integer(cell.text);
-  const double largest = study::largest_array.value();
-  const auto bytes = checked(
-      cell, path, parsed, parsed.value >= 1 && static_cast<double>(parsed.value) <= largest,
-      [&] { return fmt::format(" is out of bounds: 1B to {} are accepted", sim::to_string(study::largest_array)); });
+  const auto largest = static_cast<std::int64_t>(study::largest_array.value());
+  const auto bytes = checked(*this, cell, path, parse_printed_integer(cell.text), std::int64_t{1}, largest, [] {
+    return fmt::format(" is out of bounds: 1B to {} are accepted", sim::to_string(study::largest_array));
+  });
   return bytes ? std::optional(sim::Bytes(static_cast<double>(*bytes))) : std::nullopt;
 }
 

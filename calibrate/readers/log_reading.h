@@ -154,12 +154,6 @@ class LogReading {
   Reading take(std::string_view if_nothing = {}) &&;
 
  private:
-  // Returns the parsed value if it is within its bounds. Otherwise records a fault, for which `beyond` returns the
-  // words about a value out of bounds, and returns nothing.
-  template <class T, class Beyond>
-  std::optional<T> checked(const LogCell& cell, std::string_view path, const sim::Parsed<T>& parsed, bool is_within,
-                           const Beyond& beyond);
-
   std::string name_;
   LogLines lines_;
   Reading reading_;
@@ -233,6 +227,14 @@ inline constexpr int most_units = 4096;
 
 // Needs at least one value. study/report/statistics.h defines percentiles.
 Percentiles percentiles_of(std::vector<double> values);
+
+// A TestedCollective is an operation that rccl-tests and nccl-tests measure. Without a kind it has no model.
+struct TestedCollective {
+  std::string_view name;  // as plain_name spells it: "allreduce"
+  std::optional<models::CollectiveKind> kind;
+};
+// Finds the collective of "all_reduce_perf", "AllReduce" and the like. Returns null for other words.
+const TestedCollective* collective_called(std::string_view word);
 
 // A LogFormat is the output of one tool. Its reader records faults with their lines, and throws sim::ConfigError only
 // for a list of labels beside the file that cannot be read.

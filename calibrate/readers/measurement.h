@@ -1,5 +1,6 @@
 // Declares measurements: what a row of a measurement file says was run, and what was measured of it. Comparisons and
-// fits read the same ones, but fits refuse predictions and concurrent runs except probes (calibrate/fit_guard.h).
+// fits read the same ones, but fits refuse predictions and concurrent runs except probes
+// (calibrate/measurement_files.h).
 #pragma once
 
 #include <algorithm>

@@ -105,11 +105,16 @@ struct CountedEvents {
   }
 };
 
-struct Profile {
-  std::string file;          // name without folders
-  std::string gpu;           // name in the trace; empty: not said
-  std::optional<int> ranks;  // number of ranks of the program
-  std::optional<int> rank;   // the rank that wrote the trace
+// A TraceHead is what a trace tells in addition to its events.
+struct TraceHead {
+  std::string gpu{};           // name in the trace; empty: not said
+  std::optional<int> ranks{};  // number of ranks of the program
+  std::optional<int> rank{};   // the rank that wrote the trace
+  std::string cut_off{};       // why the text could not be read to its end; empty: it could
+};
+
+struct Profile : TraceHead {
+  std::string file;  // name without folders
   std::vector<ProfiledStream> streams;
   std::vector<ProfiledWork> work;   // sorted by begin
   std::vector<HostCall> calls;      // sorted by begin
@@ -122,7 +127,6 @@ struct Profile {
   std::vector<MarkedStep> marked_steps;
   std::map<std::string, CountedEvents> communication;  // by class
   std::map<std::string, CountedEvents> misunderstood;  // by reason
-  std::string cut_off;                                 // why the text could not be read to its end; empty: it could
 
   const std::string& name_of(const ProfiledWork& one) const { return names[*one.name]; }
   // Returns null if the work does not belong to an operator's product.

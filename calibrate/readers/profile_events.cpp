@@ -1,5 +1,3 @@
-#include "calibrate/readers/profile_events.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -9,12 +7,13 @@
 #include <cstdlib>
 #include <filesystem>
 #include <map>
-#include <system_error>
 #include <unordered_map>
 #include <utility>
 
 #include "calibrate/readers/log_reading.h"
+#include "calibrate/readers/profile_reading.h"
 #include "sim/config/config.h"
+#include "sim/config/files_read.h"
 #include "sim/interruption.h"
 #include "study/config_folders.h"
 
@@ -23,14 +22,6 @@ namespace c3sim::calibrate {
 namespace {
 
 constexpr auto names_file = "communication.yaml";
-
-std::filesystem::path file_of_names() {
-  for (const std::filesystem::path& folder : study::config_folders()) {
-    std::error_code absent;
-    if (std::filesystem::is_regular_file(folder / names_file, absent)) return folder / names_file;
-  }
-  throw sim::ConfigError({{names_file, "", "is in no folder of configurations: $C3SIM_CONFIGS may name one"}});
-}
 
 // Returns one regular expression, ignoring case, that matches wherever one of a list matches.
 LogPattern any_of(sim::Section& section, std::string_view key) {
@@ -44,18 +35,6 @@ LogPattern any_of(sim::Section& section, std::string_view key) {
   return any;
 }
 
-WorkKind kind_of_copy(std::string_view name) {
-  static const LogPattern within("DtoD|DeviceToDevice|Device -> Device|DEVICE_TO_DEVICE");
-  return within.is_in(name) ? WorkKind::memory : WorkKind::host_copy;
-}
-
-// Libraries and compilers name kernels after what they do. cuBLAS's newer kernels are called nvjet, Tensile's Cijk.
-bool is_product(std::string_view name) {
-  static const LogPattern products(
-      "(?i)gemm|nvjet|cutlass|cijk|xmma|wgrad|dgrad|fmha|flash|attn|attention|winograd|implicit_con|_conv_");
-  return products.is_in(name);
-}
-
 // WorkKinds tells the kinds of kernels, copies and fills by their names. It looks at each name once.
 class WorkKinds {
  public:
@@ -67,7 +46,10 @@ class WorkKinds {
   // Reads configs/communication.yaml in the first folder of configurations that has it. Throws sim::ConfigError if
   // there is none or it cannot be read.
   WorkKinds() {
-    sim::Config config = sim::Config::from_file(file_of_names());
+    const std::optional<std::filesystem::path> file = sim::first_file(study::config_folders(), names_file);
+    if (!file)
+      throw sim::ConfigError({{names_file, "", "is in no folder of configurations: $C3SIM_CONFIGS may name one"}});
+    sim::Config config = sim::Config::from_file(*file);
     sim::Section root = config.root();
     never_ = any_of(root, "never");
     for (sim::Section& one : root.list("classes")) {
@@ -82,7 +64,7 @@ class WorkKinds {
     if (kind == EventKind::fill) return fill;
     const auto known = known_.find(name);
     if (known != known_.end()) return known->second;
-    return known_.emplace(name, kind == EventKind::copy ? Known{kind_of_copy(name)} : of_kernel(name)).first->second;
+    return known_.emplace(name, kind == EventKind::copy ? of_copy(name) : of_kernel(name)).first->second;
   }
 
  private:
@@ -91,6 +73,12 @@ class WorkKinds {
     LogPattern kernels;
   };
 
+  static Known of_copy(std::string_view name) {
+    static const LogPattern within("DtoD|DeviceToDevice|Device -> Device|DEVICE_TO_DEVICE");
+    return {within.is_in(name) ? WorkKind::memory : WorkKind::host_copy};
+  }
+
+  // Libraries and compilers name kernels after what they do. cuBLAS's newer kernels are called nvjet, Tensile's Cijk.
   // Arguments of templates name types that a kernel uses, not what it does.
   Known of_kernel(std::string_view name) const {
     const std::string_view own = name.substr(0, name.find('<'));
@@ -99,7 +87,9 @@ class WorkKinds {
         if (one.kernels.is_in(own)) return {WorkKind::collective, one.name};
       }
     }
-    return {is_product(name) ? WorkKind::matrix : WorkKind::memory};
+    static const LogPattern products(
+        "(?i)gemm|nvjet|cutlass|cijk|xmma|wgrad|dgrad|fmha|flash|attn|attention|winograd|implicit_con|_conv_");
+    return {products.is_in(name) ? WorkKind::matrix : WorkKind::memory};
   }
 
   std::optional<LogPattern> never_;
@@ -141,10 +131,8 @@ class Gatherer {
   }
 
   Profile finish(const TraceHead& head) && {
+    static_cast<TraceHead&>(profile_) = head;
     profile_.gpu = printable(head.gpu);
-    profile_.cut_off = head.cut_off;
-    profile_.ranks = head.ranks;
-    profile_.rank = head.rank;
     join_launches();
     join_waits();
     origins_ = {};

@@ -13,45 +13,11 @@
 
 #include "calibrate/readers/json_records.h"
 #include "calibrate/readers/log_reading.h"
-#include "calibrate/readers/profile_events.h"
 #include "sim/config/config_error.h"
 #include "sim/config/measurement_text.h"
 #include "sim/interruption.h"
 
 namespace c3sim::calibrate {
-
-// Goes through stays by begin: each meets the earlier ones that have not ended.
-std::vector<Company> company_of(const std::vector<Stay>& stays) {
-  constexpr double share = 0.01;
-  constexpr std::size_t most = 32;
-  std::vector<std::size_t> order(stays.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(
-      order, {}, sim::as_short_steps([&stays](std::size_t i) { return std::pair(stays[i].gpu, stays[i].begin); }));
-  std::vector<Company> company(stays.size());
-  std::vector<double> shared(stays.size());  // seconds
-  const auto meet = [&](std::size_t one, std::size_t other, double both) {
-    const double much = share * (stays[one].end - stays[one].begin);
-    shared[one] += both;
-    company[one].is_there = shared[one] > much;
-    if (both <= much) return;
-    ++company[one].others;
-    company[one].last = other;
-    company[one].computes |= stays[other].computes;
-  };
-  std::vector<std::size_t> active;
-  for (const std::size_t here : sim::in_short_steps(order)) {
-    const Stay& stay = stays[here];
-    std::erase_if(active, [&](std::size_t one) { return stays[one].gpu != stay.gpu || stays[one].end <= stay.begin; });
-    for (const std::size_t one : active) {
-      const double both = std::min(stays[one].end, stay.end) - stay.begin;
-      meet(here, one, both);
-      meet(one, here, both);
-    }
-    if (active.size() < most) active.push_back(here);
-  }
-  return company;
-}
 
 namespace {
 
@@ -88,13 +54,6 @@ Measurement of_runs(int line, std::string group, study::Trial trial, study::Figu
   one.holds_waits = true;
   one.runs = std::move(runs);
   return one;
-}
-
-// Returns the rate of copies of which the measurement has the times.
-Seen rate_of(const study::CopyTrial& copy, const Measurement& times) {
-  const double bytes = copy.spec.bytes.value();
-  const Seen& time = times.seen.front();
-  return {study::Figure::rate, bytes / time.value, bytes / *time.high, bytes / *time.low, time.deviations};
 }
 
 class RunReader {
@@ -200,8 +159,11 @@ class RunReader {
     const study::Trial& trial = *subject.known->trial;
     Measurement measurement = of_runs(line, fmt::format("profiler: {}", study::kind_of(trial)), trial,
                                       study::Figure::kernel_time, std::move(runs));
-    if (const auto* const copy = std::get_if<study::CopyTrial>(&trial))
-      measurement.seen = {rate_of(*copy, measurement)};
+    if (const auto* const copy = std::get_if<study::CopyTrial>(&trial)) {
+      const double bytes = copy->spec.bytes.value();
+      Seen& seen = measurement.seen.front();
+      seen = {study::Figure::rate, bytes / seen.value, bytes / *seen.high, bytes / *seen.low, seen.deviations};
+    }
     if (!measurement.seen.front().is_within_bounds()) return reading_.leave_out(line, beyond_reason, "", all);
     if (!std::holds_alternative<study::CollectiveTrial>(trial)) {  // their runs do not wait for other ranks
       measurement.role = Role::unlisted;
@@ -296,90 +258,6 @@ class RunReader {
   std::map<KnownWork, std::size_t> works_;      // subjects by what is known of them
 };
 
-}  // namespace
-
-Reading reading_of(Profile profile, const std::string& path) {
-  Reading reading = RunReader(profile, path).read();
-  reading.gpu = profile.gpu;
-  reading.profile = std::move(profile);
-  return reading;
-}
-
-std::vector<Profile> read_profiles(std::span<const std::filesystem::path> files) {
-  std::vector<Profile> profiles;
-  std::vector<std::string> of_rocprof;
-  std::filesystem::path first;
-  for (const std::filesystem::path& file : files) {
-    sim::MeasurementStream stream(file);
-    const std::string begin(stream.next());
-    const bool is_csv = rows_of_rocprof(begin).has_value();
-    if (!is_csv && !is_json(begin)) {
-      throw sim::ConfigError({{file.string(), "",
-                               "it is no trace: those of PyTorch's profiler (JSON) and of rocprofv3 (CSV or JSON) are "
-                               "accepted"}});
-    }
-    if (!is_csv && !is_rocprof_json(begin)) {
-      const auto more = [&stream] { return stream.next(); };
-      profiles.push_back(read_kineto(begin, file.string(), Labels::beside(file), more));
-      continue;
-    }
-    std::string text = begin;
-    for (std::string_view piece = stream.next(); !piece.empty(); piece = stream.next()) text += piece;
-    if (is_csv) {
-      if (of_rocprof.empty()) first = file;
-      of_rocprof.push_back(std::move(text));
-    } else {
-      profiles.push_back(read_rocprof_json(text, file.string(), Labels::beside(file)));
-    }
-  }
-  if (of_rocprof.empty()) return profiles;
-  LogReading log(first.string());
-  const std::vector<std::string_view> texts(of_rocprof.begin(), of_rocprof.end());
-  profiles.push_back(read_rocprof_run(texts, log, Labels::beside(first)));
-  return profiles;
-}
-
-namespace {
-
-// Reads a single trace, with the list of labels beside it.
-Reading read_trace(std::string_view text, const std::string& path) {
-  LogReading log(path);  // for faults of CSV rows
-  Reading reading;
-  const bool is_csv = rows_of_rocprof(text).has_value();
-  const Labels labels = Labels::beside(path);
-  try {
-    reading = reading_of(is_csv                  ? read_rocprof_run({&text, 1}, log, labels)
-                         : is_rocprof_json(text) ? read_rocprof_json(text, path, labels)
-                                                 : read_kineto(text, path, labels),
-                         path);
-  } catch (const sim::ConfigError& error) {
-    if (!is_csv) reading.faults = error.faults();
-    if (is_csv) log.fault({}, "", "no work on a GPU: rows of dispatches or copies are accepted below their columns");
-  }
-  const Reading told = std::move(log).take();
-  reading.faults.insert(reading.faults.begin(), told.faults.begin(), told.faults.end());
-  return reading;
-}
-
-}  // namespace
-
-const LogFormat rocprof_kernel_trace{
-    "rocprofv3 kernel trace", "times of kernels by name, from rocprofv3 --kernel-trace",
-    [](std::string_view text) { return rows_of_rocprof(text) == EventKind::kernel; }, read_trace};
-
-const LogFormat rocprof_copy_trace{"rocprofv3 memory copy trace", "times of copies, from rocprofv3 --memory-copy-trace",
-                                   [](std::string_view text) { return rows_of_rocprof(text) == EventKind::copy; },
-                                   read_trace};
-
-const LogFormat torch_trace{"PyTorch profiler", "matrix products and collectives, from export_chrome_trace", is_kineto,
-                            read_trace};
-
-const LogFormat rocprof_json{"rocprofv3 JSON",
-                             "times of kernels and copies by name, from rocprofv3 --output-format json",
-                             is_rocprof_json, read_trace};
-
-namespace {
-
 // Collectives holds the collectives of one GPU of a trace by specification, each list sorted by begin.
 using Collectives = std::map<models::CollectiveSpec, std::vector<ProfiledWork*>>;
 void add_collectives(Profile& profile, std::vector<Collectives>& all) {
@@ -389,14 +267,6 @@ void add_collectives(Profile& profile, std::vector<Collectives>& all) {
     if (const models::CollectiveSpec* const spec = profile.collective_of(work)) own[*spec].push_back(&work);
   }
   for (auto& [device, own] : by_device) all.push_back(std::move(own));
-}
-
-void require_different_ranks(std::span<Profile* const> profiles) {
-  std::set<int> ranks;
-  for (const Profile* const one : profiles) {
-    if (one->rank && !ranks.insert(*one->rank).second)
-      throw sim::ConfigError({{one->file, "", fmt::format("another trace is of rank {}, too", *one->rank)}});
-  }
 }
 
 // Returns whether waits for other ranks take less than 1% of the run. They must be known for all collectives.
@@ -433,8 +303,52 @@ bool take_waits_out(Measurement& one, const Profile& profile) {
 
 }  // namespace
 
+// Goes through stays by begin: each meets the earlier ones that have not ended.
+std::vector<Company> company_of(const std::vector<Stay>& stays) {
+  constexpr double share = 0.01;
+  constexpr std::size_t most = 32;
+  std::vector<std::size_t> order(stays.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(
+      order, {}, sim::as_short_steps([&stays](std::size_t i) { return std::pair(stays[i].gpu, stays[i].begin); }));
+  std::vector<Company> company(stays.size());
+  std::vector<double> shared(stays.size());  // seconds
+  const auto meet = [&](std::size_t one, std::size_t other, double both) {
+    const double much = share * (stays[one].end - stays[one].begin);
+    shared[one] += both;
+    company[one].is_there = shared[one] > much;
+    if (both <= much) return;
+    ++company[one].others;
+    company[one].last = other;
+    company[one].computes |= stays[other].computes;
+  };
+  std::vector<std::size_t> active;
+  for (const std::size_t here : sim::in_short_steps(order)) {
+    const Stay& stay = stays[here];
+    std::erase_if(active, [&](std::size_t one) { return stays[one].gpu != stay.gpu || stays[one].end <= stay.begin; });
+    for (const std::size_t one : active) {
+      const double both = std::min(stays[one].end, stay.end) - stay.begin;
+      meet(here, one, both);
+      meet(one, here, both);
+    }
+    if (active.size() < most) active.push_back(here);
+  }
+  return company;
+}
+
+Reading reading_of(Profile profile, const std::string& path) {
+  Reading reading = RunReader(profile, path).read();
+  reading.gpu = profile.gpu;
+  reading.profile = std::move(profile);
+  return reading;
+}
+
 void tell_waits(std::span<Profile* const> profiles) {
-  require_different_ranks(profiles);
+  std::set<int> ranks;
+  for (const Profile* const one : profiles) {
+    if (one->rank && !ranks.insert(*one->rank).second)
+      throw sim::ConfigError({{one->file, "", fmt::format("another trace is of rank {}, too", *one->rank)}});
+  }
   std::vector<Collectives> all;
   for (Profile* const profile : profiles) add_collectives(*profile, all);
   if (all.size() < 2) return;

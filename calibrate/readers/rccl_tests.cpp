@@ -1,8 +1,6 @@
 // Reads what all_reduce_perf and its siblings in rccl-tests and nccl-tests print: comments that describe the test, a
 // table with the times of every size, and in between messages of MPI, the library and the shell. Also reads their JSON
 // and CSV.
-#include "calibrate/readers/rccl_tests.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -42,18 +40,6 @@ constexpr std::array tested_collectives{TestedCollective{"allreducebias", {}},
                                         TestedCollective{"gather", {}},
                                         TestedCollective{"scatter", {}},
                                         TestedCollective{"reduce", {}}};
-
-}  // namespace
-
-const TestedCollective* collective_called(std::string_view word) {
-  std::string name = plain_name(word);
-  constexpr std::string_view suffix = "perf";
-  if (name.ends_with(suffix)) name.resize(name.size() - suffix.size());
-  const auto* const found = std::ranges::find(tested_collectives, name, &TestedCollective::name);
-  return found == tested_collectives.end() ? nullptr : found;
-}
-
-namespace {
 
 // An RcclTest is a test as its text, JSON or CSV describes it: the collective, the GPUs, and how operations were
 // launched.
@@ -188,16 +174,11 @@ void record(const RcclRow& row, const RcclTest& test, LogReading& log) {
     std::tie(seen.low, seen.high) = std::minmax(*row.out_of_place, *row.in_place);
     seen.deviations = study::deviations_between(0.0, 2);
   }
-  std::vector<std::string> assignments;
-  if (test.blocking > 0) {
-    assignments.emplace_back("host.protocol=rounds");
-  } else {
-    assignments.emplace_back(test.graph > 0 ? "host.protocol=graph" : "host.protocol=stream");
-  }
+  const char* const protocol = test.blocking > 0 ? "rounds" : test.graph > 0 ? "graph" : "stream";
   log.add(measurement_of(row.line,
                          fmt::format("{}, rccl-tests{}{}", models::to_string(spec.kind),
                                      test.graph > 0 ? ", graph" : "", test.blocking > 0 ? ", one by one" : ""),
-                         study::CollectiveTrial{spec}, seen, std::move(assignments)));
+                         study::CollectiveTrial{spec}, seen, {std::string("host.protocol=") + protocol}));
 }
 
 // Returns the type as which a kernel adds elements of that type ("half", "bfloat16", "uint8").
@@ -254,24 +235,16 @@ bool are_heads(const LogCells& words) {
 
 std::optional<Heads> heads_of(const LogCells& words) {
   static const LogPattern form(
-      "^size count type( redop)?( root)?((?: (?:time|cputime) algbw busbw (?:#wrong|error)){1,2})( timestamp)?$");
+      "^size count type(?: redop)?(?: root)?(?: (?:time|cputime) algbw busbw (?:#wrong|error)){1,2}(?: timestamp)?$");
   std::string line;
   for (const LogCell& word : words) line += (line.empty() ? "" : " ") + std::string(word.text);
-  const LogCells found = form.groups({line});
-  if (found.empty()) return {};
-  const LogCells runs = words_of(found[3]);
-  Heads heads{.before = Heads::never_blank, .runs = runs.size() / Heads::per_run};
-  for (const auto optional : {std::size_t{1}, std::size_t{2}}) heads.before += found[optional].text.empty() ? 0 : 1;
-  heads.of_host_time = runs[runs.size() - Heads::per_run].text == "cputime";
-  heads.of_errors = runs.back().text == "error";
-  heads.with_time_of_day = !found[4].text.empty();
+  if (!form.is_in(line)) return {};
+  Heads heads{.runs = static_cast<std::size_t>(std::ranges::count(words, "algbw", &LogCell::text)),
+              .with_time_of_day = words.back().text == "timestamp"};
+  heads.before = words.size() - (heads.with_time_of_day ? 1 : 0) - heads.runs * Heads::per_run;
+  heads.of_host_time = words[heads.columns() - Heads::per_run].text == "cputime";
+  heads.of_errors = words[heads.columns() - 1].text == "error";
   return heads;
-}
-
-// The library prints names or, in older versions, numbers: 4 is NVLS, 5 is NVLS with a tree.
-models::RcclAlgorithm algorithm_called(std::string_view name) {
-  const bool in_switch = lower_case(name).starts_with("nvls") || name == "4" || name == "5";
-  return in_switch ? models::RcclAlgorithm::nvls : models::RcclAlgorithm::ring;
 }
 
 // Returns whether two of size, count and type are valid, so that a damaged row still counts as a row.
@@ -330,11 +303,12 @@ class RcclTextReader {
     static const LogPattern message(
         R"((?:\[\d{4}-\d\d-\d\d[^\]]*\] )?([A-Za-z][\w.-]*|^[ \t]*[\w.-]+):\d+:\d+ \[\d+\] (?:\S+:\d+ )?(?:N|R)CCL [A-Z]+ ?(.*))");
     static const LogPattern algorithm("(?i)algo(?:rithm)? +([0-9a-z_]+)");
+    static const LogPattern in_switch("^(?:(?i:nvls).*|[45])$");  // older versions number them: 5 is NVLS with a tree
     if (!line.holds("NCCL ") && !line.holds("RCCL ")) return {};
     const LogCells found = message.groups(line);
     if (found.empty()) return {};
     if (const LogCells named = algorithm.groups(found[2]); !named.empty() && found[2].holds("Bytes"))
-      test_.algorithm = algorithm_called(named[1].text);
+      test_.algorithm = in_switch.is_in(named[1].text) ? models::RcclAlgorithm::nvls : models::RcclAlgorithm::ring;
     std::size_t begin = static_cast<std::size_t>(found[0].column - line.column);
     if (trimmed(line.from(0, begin)).text.empty()) hosts_.emplace(trimmed(found[1]).text);
     for (const std::string& host : hosts_) {
@@ -467,12 +441,6 @@ class RcclTextReader {
   std::set<std::string> hosts_;     // names from ranks and messages
   bool in_table_ = false;
 };
-
-bool is_of_rccl_tests(const LogCell& line) {
-  const LogCells words = comment_words(line);
-  return (are_heads(words) && behind(words, "algbw") != nullptr) ||
-         (names(words, 0, "nThread") && behind(words, "nGpus") != nullptr);
-}
 
 // The JSON has one record per size with the times of both runs (nccl-tests, -J FILE: size, out_of_place {time, nwrong},
 // in_place {...}, and also args, config and devices), or one record per run (rccl-tests, -Z json -x FILE: name, nodes,
@@ -679,29 +647,41 @@ class JsonReader {
       unpaired_;  // rows that lack a run: places in results_ by what both runs have in common
 };
 
-bool is_csv_of_rccl_tests(std::string_view text) {
-  return !is_json(text) && has_columns(text, {"size", "inPlace", "time", "busBw"});
-}
-
-bool is_json_of_rccl_tests(std::string_view text) {
-  if (!is_json(text)) return false;
-  const auto has = [text](std::string_view key) { return has_text(text, key); };
-  return has("\"out_of_place\"") || has("\"in_place\"") || (has("\"inPlace\"") && has("\"busBw\""));
-}
-
 }  // namespace
+
+const TestedCollective* collective_called(std::string_view word) {
+  std::string name = plain_name(word);
+  constexpr std::string_view suffix = "perf";
+  if (name.ends_with(suffix)) name.resize(name.size() - suffix.size());
+  const auto* const found = std::ranges::find(tested_collectives, name, &TestedCollective::name);
+  return found == tested_collectives.end() ? nullptr : found;
+}
 
 const LogFormat rccl_tests_text{
     "rccl-tests", "times of collectives by size, as all_reduce_perf and its siblings print them",
-    [](std::string_view text) { return has_line(text, is_of_rccl_tests); },
+    [](std::string_view text) {
+      return has_line(text, [](const LogCell& line) {
+        const LogCells words = comment_words(line);
+        return (are_heads(words) && behind(words, "algbw") != nullptr) ||
+               (names(words, 0, "nThread") && behind(words, "nGpus") != nullptr);
+      });
+    },
     [](std::string_view text, const std::string& name) { return RcclTextReader(text, name).read(); }};
 
 const LogFormat rccl_tests_json{
     "rccl-tests JSON", "the same as they write them with -J FILE (nccl-tests) or -Z json (rccl-tests)",
-    is_json_of_rccl_tests, [](std::string_view text, const std::string& name) { return JsonReader(name).read(text); }};
+    [](std::string_view text) {
+      const auto has = [text](std::string_view key) { return has_text(text, key); };
+      return is_json(text) &&
+             (has("\"out_of_place\"") || has("\"in_place\"") || (has("\"inPlace\"") && has("\"busBw\"")));
+    },
+    [](std::string_view text, const std::string& name) { return JsonReader(name).read(text); }};
 
 const LogFormat rccl_tests_csv{
-    "rccl-tests CSV", "the same as rccl-tests writes them with -Z csv", is_csv_of_rccl_tests,
+    "rccl-tests CSV", "the same as rccl-tests writes them with -Z csv",
+    [](std::string_view text) {
+      return !is_json(text) && has_columns(text, {"size", "inPlace", "time", "busBw"});
+    },
     [](std::string_view text, const std::string& name) { return JsonReader(name).read_csv(text); }};
 
 }  // namespace c3sim::calibrate

@@ -9,6 +9,7 @@
 #include <limits>
 #include <map>
 #include <new>
+#include <set>
 #include <span>
 #include <system_error>
 #include <tuple>
@@ -16,21 +17,14 @@
 #include "calibrate/readers/json_records.h"
 #include "calibrate/readers/log_reading.h"
 #include "calibrate/readers/roles.h"
-#include "calibrate/readers/screen.h"
 #include "calibrate/readers/table_format.h"
 #include "sim/config/config.h"
+#include "sim/config/files_read.h"
 #include "sim/config/measurement_text.h"
 #include "sim/config/nearest_name.h"
+#include "sim/interruption.h"
 
 namespace c3sim::calibrate {
-
-std::span<const LogFormat> log_formats() {
-  static const std::array formats{rccl_tests_text,      rccl_tests_json,    rccl_tests_csv,   transfer_bench_csv,
-                                  transfer_bench_text,  hipblaslt_bench,    rocblas_bench,    babel_stream,
-                                  rocprof_kernel_trace, rocprof_copy_trace, rocprof_counters, rocprof_json,
-                                  torch_trace,          vllm_bench,         inference_max,    unread_tool};
-  return formats;
-}
 
 namespace {
 
@@ -67,27 +61,16 @@ const UnreadTool* tool_of(std::string_view text) {
 }
 
 Reading name_it(std::string_view text, const std::string& name) {
-  LogReading log(name);
-  if (const UnreadTool* const tool = tool_of(text)) {
-    log.fault(
-        {}, "",
-        fmt::format("this is the output of {}, which is not read: that of {} is accepted", tool->name, tool->instead));
-  }
-  return std::move(log).take("this is the output of none of the tools that are known by name and not read");
+  const UnreadTool* const tool = tool_of(text);
+  return LogReading(name).take(tool == nullptr
+                                   ? "this is the output of none of the tools that are known by name and not read"
+                                   : fmt::format("this is the output of {}, which is not read: that of {} is accepted",
+                                                 tool->name, tool->instead));
 }
 
-}  // namespace
-
-const LogFormat unread_tool{"a tool that is not read", "rocm_bandwidth_test, nvbandwidth and others, named as such",
-                            [](std::string_view text) { return tool_of(text) != nullptr; }, name_it};
-
-namespace {
-
 std::vector<std::string> missing_columns(const sim::CsvFile& file, const TableFormat& format, Rows rows) {
-  std::vector<std::string> missing;
-  for (const std::string& column : format.needed_columns(rows)) {
-    if (!file.has(column)) missing.push_back(column);
-  }
+  std::vector<std::string> missing = format.needed_columns(rows);
+  std::erase_if(missing, [&file](const std::string& column) { return file.has(column); });
   return missing;
 }
 
@@ -171,11 +154,6 @@ void take_header(Reading& reading, std::string_view text) {
   if (reading.gpu.empty() && !rows_say_it) reading.gpu = gpu_in_passing(comments);
 }
 
-bool is_free(std::string_view column) {
-  static const LogPattern free("^(?:notes?|remarks?|comments?|host|hostname)?$");
-  return free.is_in(column);
-}
-
 bool holds(const std::vector<std::string>& names, std::string_view name) {
   return std::ranges::find(names, name) != names.end();
 }
@@ -199,8 +177,8 @@ void leave_out_rows(Reading& reading, const sim::CsvFile& table, const std::stri
 // list of roles names, `note`, `comment`, `host` and the like, and, for a format written for one table, all other
 // columns of the table of its name.
 void tell_unused_columns(Reading& reading, const sim::CsvFile& table, const TableFormat& form, const Roles& roles) {
-  const bool is_its_own = form.is_of_one_table && table_name(table.name()) == form.name;
-  if (is_its_own) return;
+  static const LogPattern free("^(?:notes?|remarks?|comments?|host|hostname)?$");
+  if (form.is_of_one_table && table_name(table.name()) == form.name) return;
   std::vector<std::string> of_runs = form.named_columns(Rows::all);  // what was run
   std::vector<std::string> known = form.named_columns();             // all columns that anything reads
   for (std::vector<std::string>* const names : {&of_runs, &known}) names->insert(names->end(), {"platform", "role"});
@@ -210,7 +188,7 @@ void tell_unused_columns(Reading& reading, const sim::CsvFile& table, const Tabl
   for (const std::string& column : table.columns()) {
     const bool is_ignored =
         std::ranges::any_of(form.ignored, [&column](const std::string& word) { return is_met(column, word); });
-    if (is_free(column) || is_ignored || holds(known, column)) continue;
+    if (free.is_in(column) || is_ignored || holds(known, column)) continue;
     const std::string where = table.place_of_name(column);
     const std::string shown_name = printable(column);
     const std::string nearest = sim::nearest_name(column, lacking);
@@ -227,20 +205,82 @@ void tell_unused_columns(Reading& reading, const sim::CsvFile& table, const Tabl
   }
 }
 
+// An Entry is a measurement to compare with others.
+struct Entry {
+  const Measurement* measurement;
+  std::string_view row{};  // text of its row, if rows are compared
+};
+
+// Compares what measurements say, not where they stand. Figures differ most often and so are compared first.
+struct SaysLess {
+  bool operator()(const Entry& a, const Entry& b) const {
+    const auto words = [](const Entry& one) {
+      const Measurement& said = *one.measurement;
+      return std::tie(said.seen, one.row, said.trial, said.assignments, said.platform);
+    };
+    return words(a) < words(b);
+  }
+};
+
+// Maps each measurement that repeats an earlier one to that one.
+using Repeated = std::map<const Measurement*, const Measurement*>;
+Repeated repeated_in(const std::vector<Entry>& entries) {
+  std::set<Entry, SaysLess> firsts;
+  Repeated first_of;
+  for (const Entry& entry : sim::in_short_steps(entries)) {
+    const auto [first, is_new] = firsts.insert(entry);
+    if (!is_new) first_of.emplace(entry.measurement, first->measurement);
+  }
+  return first_of;
+}
+
+// Turns repeated rows into faults, except the first: rows whose text is the same word for word. Rows that differ in any
+// cell all count, and so do equal rows of different files.
+void refuse_repeated_rows(Reading& reading, std::string_view text, const std::string& path) {
+  std::vector<std::string_view> rows;
+  for (LogLines lines(text); lines.next();) rows.push_back(lines.line().text);
+  std::vector<Entry> entries;
+  for (const Measurement& one : reading.measurements) {
+    const auto line = static_cast<std::size_t>(one.line);
+    entries.push_back({&one, line >= 1 && line <= rows.size() ? rows[line - 1] : std::string_view()});
+  }
+  const Repeated first_of = repeated_in(entries);
+  if (first_of.empty()) return;
+  std::vector<Measurement> kept;
+  for (Measurement& one : reading.measurements) {
+    const auto repeated = first_of.find(&one);
+    // Cells of one wide row may be equal.
+    if (repeated == first_of.end() || repeated->second->line == one.line) {
+      kept.push_back(one);  // a copy, since later faults may need the line of the original
+      continue;
+    }
+    sim::Fault fault{fmt::format("{}:{}", path, one.line), "",
+                     fmt::format("says the same as line {}: it counts once", repeated->second->line)};
+    if (reading.faults.empty() || reading.faults.back() != fault) reading.faults.push_back(std::move(fault));
+  }
+  reading.measurements = std::move(kept);
+}
+
 }  // namespace
 
+std::span<const LogFormat> log_formats() {
+  static const std::array formats{rccl_tests_text,      rccl_tests_json,    rccl_tests_csv,   transfer_bench_csv,
+                                  transfer_bench_text,  hipblaslt_bench,    rocblas_bench,    babel_stream,
+                                  rocprof_kernel_trace, rocprof_copy_trace, rocprof_counters, rocprof_json,
+                                  torch_trace,          vllm_bench,         inference_max,    unread_tool};
+  return formats;
+}
+
+const LogFormat unread_tool{"a tool that is not read", "rocm_bandwidth_test, nvbandwidth and others, named as such",
+                            [](std::string_view text) { return tool_of(text) != nullptr; }, name_it};
+
 Reader::Reader(const std::filesystem::path& formats) {
-  std::vector<std::filesystem::path> files;
   std::error_code absent;
   const std::filesystem::directory_iterator entries(formats, absent);
   if (absent) throw sim::ConfigError({{formats.string(), "", "no folder of forms: " + absent.message()}});
-  for (const auto& entry : entries) {
-    if (entry.path().extension() == ".yaml") files.push_back(entry.path());
-  }
-  std::ranges::sort(files);
-  for (const std::filesystem::path& file : files) {
-    sim::Config config = sim::Config::from_file(file);
-    TableFormat format = TableFormat::read(config.root(), file.stem().string());
+  for (const std::string& name : sim::yaml_names({&formats, 1}, "")) {
+    sim::Config config = sim::Config::from_file(formats / (name + ".yaml"));
+    TableFormat format = TableFormat::read(config.root(), name);
     config.finish();
     add(std::move(format));
   }
@@ -386,6 +426,29 @@ Reading Reader::read_text(std::string written, const std::string& name, Rows row
   take_header(reading, text);
   refuse_repeated_rows(reading, text, name);
   return reading;
+}
+
+void refuse_repeated_files(std::span<Reading> readings) {
+  if (readings.size() < 2) return;
+  std::vector<Entry> entries;
+  for (const Reading& reading : readings) {
+    for (const Measurement& one : reading.measurements) entries.push_back({&one});
+  }
+  const Repeated first_of = repeated_in(entries);
+  std::vector<Reading*> repeated;
+  for (Reading& reading : readings) {
+    const std::vector<Measurement>& own = reading.measurements;
+    const auto is_own = [&own](const Measurement* one) { return one >= own.data() && one < own.data() + own.size(); };
+    const bool says_nothing_new = std::ranges::all_of(own, [&](const Measurement& one) {
+      const auto first = first_of.find(&one);
+      return first != first_of.end() && !is_own(first->second);
+    });
+    if (own.empty() || !says_nothing_new) continue;
+    const Measurement* const first = first_of.at(own.data());
+    reading.faults.push_back({reading.name, "", "says nothing that " + first->file + " does not: it counts once"});
+    repeated.push_back(&reading);
+  }
+  for (Reading* const reading : repeated) reading->measurements.clear();
 }
 
 }  // namespace c3sim::calibrate

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,5 +45,8 @@ class Reader {
   std::vector<TableFormat> tables_;
   OtherTables others_;
 };
+
+// Turns files into faults that only repeat earlier files, such as one log as text and as JSON.
+void refuse_repeated_files(std::span<Reading> readings);
 
 }  // namespace c3sim::calibrate

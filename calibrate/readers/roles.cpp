@@ -23,6 +23,57 @@ std::string_view uncompressed(std::string_view file) {
   return file;
 }
 
+// Reads the list of that name in the folder of `file`; returns nothing if there is none. Throws sim::ConfigError for a
+// list that cannot be read or lacks one of the columns.
+std::optional<sim::CsvFile> list_beside(const std::filesystem::path& file, std::string_view name,
+                                        const std::vector<std::string>& columns) {
+  const std::filesystem::path path = file.parent_path() / name;
+  std::error_code absent;
+  if (!std::filesystem::exists(path, absent)) return {};
+  sim::CsvFile list = sim::CsvFile::from_file(path);
+  list.require(columns);
+  list.check();
+  return list;
+}
+
+constexpr std::array<std::string_view, 5> timed_kinds{"gemm", "collective", "remote", "stream", "copy"};
+
+// Reads fields such as "a=1 b=2".
+Fields read_fields(sim::CsvFile& table, std::size_t row, std::string_view kind) {
+  Fields fields;
+  const std::vector<std::string_view> known = fields_of(kind);
+  for (const LogCell& word : words_of({.text = table.text(row, "fields")})) {
+    const std::size_t equals = std::min(word.text.find('='), word.text.size());
+    const std::string name(word.text.substr(0, equals));
+    if (equals == word.text.size()) {
+      table.fault(row, "fields", shown(word.text) + " has no value: FIELD=VALUE is accepted");
+    } else if (std::ranges::find(known, name) == known.end()) {
+      table.fault(
+          row, "fields",
+          fmt::format("{} is no field of {}{}", shown(name), kind, sim::name_hint(name, known, std::identity())));
+    } else if (!fields.emplace(name, word.text.substr(equals + 1)).second) {
+      table.fault(row, "fields", shown(name) + " is given twice");
+    }
+  }
+  return fields;
+}
+
+std::optional<study::Trial> read_label(sim::CsvFile& table, std::size_t row) {
+  const std::string kind(table.text(row, "trial"));
+  if (std::ranges::find(timed_kinds, kind) == timed_kinds.end()) {
+    table.fault(row, "trial",
+                fmt::format("{} is not known: {} are accepted", shown(kind), fmt::join(timed_kinds, ", ")));
+    return {};
+  }
+  const std::size_t before = table.faults().size();
+  const Fields fields = read_fields(table, row, kind);
+  if (table.faults().size() != before) return {};
+  std::vector<sim::Fault> faults;
+  study::Trial trial = read_trial(kind, fields, faults);
+  for (const sim::Fault& fault : faults) table.fault(row, "fields", fmt::format("{} {}", fault.where, fault.what));
+  return trial;
+}
+
 }  // namespace
 
 std::optional<Role> role_named(std::string_view name) {
@@ -96,47 +147,6 @@ std::vector<std::string> Roles::columns_asked_of(const std::string& file) const 
   }
   return columns;
 }
-
-namespace {
-
-constexpr std::array<std::string_view, 5> timed_kinds{"gemm", "collective", "remote", "stream", "copy"};
-
-// Reads fields such as "a=1 b=2".
-Fields read_fields(sim::CsvFile& table, std::size_t row, std::string_view kind) {
-  Fields fields;
-  const auto names = fields_of(kind);
-  const std::vector<std::string> known(names.begin(), names.end());
-  for (const LogCell& word : words_of({.text = table.text(row, "fields")})) {
-    const std::size_t equals = std::min(word.text.find('='), word.text.size());
-    const std::string name(word.text.substr(0, equals));
-    if (equals == word.text.size()) {
-      table.fault(row, "fields", shown(word.text) + " has no value: FIELD=VALUE is accepted");
-    } else if (std::ranges::find(known, name) == known.end()) {
-      table.fault(row, "fields", fmt::format("{} is no field of {}{}", shown(name), kind, sim::name_hint(name, known)));
-    } else if (!fields.emplace(name, word.text.substr(equals + 1)).second) {
-      table.fault(row, "fields", shown(name) + " is given twice");
-    }
-  }
-  return fields;
-}
-
-std::optional<study::Trial> read_label(sim::CsvFile& table, std::size_t row) {
-  const std::string kind(table.text(row, "trial"));
-  if (std::ranges::find(timed_kinds, kind) == timed_kinds.end()) {
-    table.fault(row, "trial",
-                fmt::format("{} is not known: {} are accepted", shown(kind), fmt::join(timed_kinds, ", ")));
-    return {};
-  }
-  const std::size_t before = table.faults().size();
-  const Fields fields = read_fields(table, row, kind);
-  if (table.faults().size() != before) return {};
-  std::vector<sim::Fault> faults;
-  study::Trial trial = read_trial(kind, fields, faults);
-  for (const sim::Fault& fault : faults) table.fault(row, "fields", fmt::format("{} {}", fault.where, fault.what));
-  return trial;
-}
-
-}  // namespace
 
 Labels Labels::beside(const std::filesystem::path& file) {
   Labels labels;

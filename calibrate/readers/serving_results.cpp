@@ -29,22 +29,18 @@ constexpr double most_tokens = 1e12;
 constexpr double most_rate = 1e6;
 constexpr int most_requests = 1 << 30;
 
-// A KnownFigure is a figure with its key in plain names.
-struct KnownFigure {
-  std::string_view key;
-  Figure figure;
-};
-constexpr std::array<KnownFigure, 11> times{{{"meanttft", Figure::first_token},
-                                             {"medianttft", Figure::first_token_median},
-                                             {"p90ttft", Figure::first_token_p90},
-                                             {"p99ttft", Figure::first_token_p99},
-                                             {"meantpot", Figure::per_token},
-                                             {"mediantpot", Figure::per_token_median},
-                                             {"p99tpot", Figure::per_token_p99},
-                                             {"meane2el", Figure::end_to_end},
-                                             {"mediane2el", Figure::end_to_end_median},
-                                             {"p90e2el", Figure::end_to_end_p90},
-                                             {"p99e2el", Figure::end_to_end_p99}}};
+// Figures with their keys in plain names.
+constexpr std::array<std::pair<std::string_view, Figure>, 11> times{{{"meanttft", Figure::first_token},
+                                                                     {"medianttft", Figure::first_token_median},
+                                                                     {"p90ttft", Figure::first_token_p90},
+                                                                     {"p99ttft", Figure::first_token_p99},
+                                                                     {"meantpot", Figure::per_token},
+                                                                     {"mediantpot", Figure::per_token_median},
+                                                                     {"p99tpot", Figure::per_token_p99},
+                                                                     {"meane2el", Figure::end_to_end},
+                                                                     {"mediane2el", Figure::end_to_end_median},
+                                                                     {"p90e2el", Figure::end_to_end_p90},
+                                                                     {"p99e2el", Figure::end_to_end_p99}}};
 
 // A FormatWord is a word of a precision or of a repository's name, and the formats that it means, as --dtype spells
 // them. Serving systems multiply in fp8 if weights are fp8, and quantise before each product; weights of four bits are
@@ -130,11 +126,8 @@ class ServingReader {
     question->requests = *requests;
     question->prompt = std::max<std::int64_t>(1, std::llround(*prompts / *requests));
     question->output = std::max<std::int64_t>(1, std::llround(*outputs / *requests));
-    Measurement one = measurement(record, std::move(*question));
-    add_times(record, "ms", 1.0, one);
-    add(record, "requestthroughput", Figure::request_rate, 1.0, one);
-    add(record, "outputthroughput", Figure::token_rate, 1.0, one);
-    if (!one.seen.empty()) log_.add(std::move(one));
+    add(record, std::move(*question), "ms", 1.0,
+        {{"requestthroughput", Figure::request_rate, 1.0}, {"outputthroughput", Figure::token_rate, 1.0}});
   }
 
   // Times are in seconds. `conc` requests run at a time, ten times as many in all, of 0.8 to 1 times the given lengths.
@@ -156,10 +149,7 @@ class ServingReader {
     question->output = *output;
     question->least = 0.8;
     const double gpus = question->step.gpus();
-    Measurement one = measurement(record, std::move(*question));
-    add_times(record, "", in_ms, one);
-    add(record, "outputtputpergpu", Figure::token_rate, gpus, one);
-    if (!one.seen.empty()) log_.add(std::move(one));
+    add(record, std::move(*question), "", in_ms, {{"outputtputpergpu", Figure::token_rate, gpus}});
   }
 
  private:
@@ -195,20 +185,15 @@ class ServingReader {
                                               shown(model->text)));
       return {};
     }
-    study::ServeQuestion question = server_of_vllm();
+    // The values are those of configs/formats/serving_points.yaml.
+    study::ServeQuestion question{.sequences = 1024, .frontend = 3500_us, .ahead = true};
+    question.step.collectives = study::carrier_by_size();
     question.step.model_name = known->model;
     const std::optional<std::string> formats = formats_of(record, *model, known->weights);
     if (!formats) return {};
     study::Arguments arguments;
     study::dtypes_of(question.step).read({.arguments = arguments, .option = "precision", .text = *formats});
     if (!read_split(record, question.step) || !is_of_one_gpu(record)) return {};
-    return question;
-  }
-
-  // The values are those of configs/formats/serving_points.yaml.
-  static study::ServeQuestion server_of_vllm() {
-    study::ServeQuestion question{.sequences = 1024, .frontend = 3500_us, .ahead = true};
-    question.step.collectives = study::carrier_by_size();
     return question;
   }
 
@@ -313,49 +298,54 @@ class ServingReader {
     return per_second.has_value();
   }
 
-  static Measurement measurement(const JsonRecord& record, study::ServeQuestion question) {
-    Measurement one{.line = record.at.line,
+  // A SaidFigure is a figure with its key and the value of 1 there in the unit in which people read it.
+  struct SaidFigure {
+    std::string key;
+    Figure figure;
+    double unit;
+  };
+
+  // Adds the run with its figures: `rates`, and times, whose keys end in `suffix` and of which 1 is `unit`
+  // milliseconds. A value of 0 means that the client did not measure it.
+  void add(const JsonRecord& record, study::ServeQuestion question, const std::string& suffix, double unit,
+           const std::vector<SaidFigure>& rates) {
+    Measurement run{.line = record.at.line,
                     .group = "served " + question.step.model_name,
                     .trial = study::ServeTrial{std::move(question)}};
-    return one;
-  }
-
-  void add_times(const JsonRecord& record, std::string_view unit, double scale, Measurement& one) {
-    for (const auto& [key, figure] : times) add(record, std::string(key) + std::string(unit), figure, scale, one);
-  }
-
-  // A value of 0 means that the client did not measure it.
-  void add(const JsonRecord& record, const std::string& key, Figure figure, double scale, Measurement& one) {
-    const JsonValue* const said = record.find(key);
-    if (said == nullptr) return;
-    const std::optional<double> value = log_.number(said->cell(), 0.0, most_tokens, record.path_of(key));
-    if (!value || *value == 0.0) return;
-    one.seen.push_back({.figure = figure, .value = *value * scale * study::form_of(figure).per_unit});
-    one.asked.push_back(figure);
+    std::vector<SaidFigure> figures;
+    for (const auto& [key, figure] : times) figures.push_back({std::string(key) + suffix, figure, unit});
+    figures.insert(figures.end(), rates.begin(), rates.end());
+    for (const SaidFigure& one : figures) {
+      const JsonValue* const said = record.find(one.key);
+      if (said == nullptr) continue;
+      const std::optional<double> value = log_.number(said->cell(), 0.0, most_tokens, record.path_of(one.key));
+      if (!value || *value == 0.0) continue;
+      run.seen.push_back({.figure = one.figure, .value = *value * one.unit * study::form_of(one.figure).per_unit});
+      run.asked.push_back(one.figure);
+    }
+    if (!run.seen.empty()) log_.add(std::move(run));
   }
 
   LogReading log_;
   std::optional<std::string> gpu_{};  // of the first record that is read; empty: the record does not say
 };
 
-bool is_of_client(std::string_view text) {
-  return is_json(text) && has_text(text, "\"mean_ttft_ms\"") && has_text(text, "\"total_input_tokens\"");
-}
-
-bool is_of_inference_max(std::string_view text) {
-  return is_json(text) && has_text(text, "\"mean_ttft\"") && has_text(text, "\"conc\"");
-}
-
 }  // namespace
 
 const LogFormat vllm_bench{
     "vllm bench serve", "times of requests to a served model, as vllm bench serve --save-result writes them",
-    is_of_client, [](std::string_view text, const std::string& name) {
+    [](std::string_view text) {
+      return is_json(text) && has_text(text, "\"mean_ttft_ms\"") && has_text(text, "\"total_input_tokens\"");
+    },
+    [](std::string_view text, const std::string& name) {
       return ServingReader(name).read(text, &ServingReader::read_client,
                                       "no run: completed, total_input_tokens and mean_ttft_ms are accepted");
     }};
 
-const LogFormat inference_max{"InferenceMAX", "the same of many runs, as InferenceMAX keeps them", is_of_inference_max,
+const LogFormat inference_max{"InferenceMAX", "the same of many runs, as InferenceMAX keeps them",
+                              [](std::string_view text) {
+                                return is_json(text) && has_text(text, "\"mean_ttft\"") && has_text(text, "\"conc\"");
+                              },
                               [](std::string_view text, const std::string& name) {
                                 return ServingReader(name).read(text, &ServingReader::read_inference_max,
                                                                 "no run: conc, isl, osl and mean_ttft are accepted");

@@ -65,16 +65,9 @@ struct Condition {
   std::vector<Template> words;
 };
 
-// Returns whether a column is `column`, `wide` or `cell`, which replace a table's wide columns (TableFormat::each).
-bool is_made_of_wide_ones(std::string_view column);
-
-// is_pattern() returns whether a word has a * at an end. is_word() returns whether the cell matches the word, where a *
-// at an end of the word matches any text.
-bool is_pattern(std::string_view word);
+// Returns whether a cell matches a word, where a * at an end of the word matches any text; is_met() also compares.
 bool is_word(std::string_view cell, std::string_view word);
-
-// Returns what follows <, <=, > or >= at the start of a word; nothing for other words.
-std::optional<std::string_view> compared_with(std::string_view word);
+bool is_met(std::string_view cell, std::string_view word);
 
 struct SeenFormat {
   study::Figure figure = study::Figure::time;
@@ -162,17 +155,9 @@ std::string table_name(const std::string& file);
 // Returns the row that begins on this line; nothing if none does.
 std::optional<std::size_t> row_at(const sim::CsvFile& table, int line);
 
-// Reads the list of that name in the folder of `file`; returns nothing if there is none. Throws sim::ConfigError for a
-// list that cannot be read or lacks one of the columns.
-std::optional<sim::CsvFile> list_beside(const std::filesystem::path& file, std::string_view name,
-                                        const std::vector<std::string>& columns);
-
 // Returns each row as a measurement, an omission with its reason, or a fault with its place. The file must have the
 // columns that the format needs. All roles are unlisted.
 Reading read_table(const sim::CsvFile& file, const TableFormat& format, const OtherTables& others = {},
                    Rows rows = Rows::measured);
-
-// Returns whether a cell matches the word of a condition.
-bool is_met(std::string_view cell, std::string_view word);
 
 }  // namespace c3sim::calibrate

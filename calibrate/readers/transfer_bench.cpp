@@ -26,20 +26,22 @@ using study::RemoteTrial;
 using TransferPattern = RemoteTrial::Pattern;
 
 struct TransferMemory {
-  enum class Kind { gpu, nowhere, other };  // other: of the host or of another node
-  Kind kind = Kind::gpu;
   int index = 0;
   bool is_fine_grained = false;
+  std::string_view why_not{};  // why it has no model; empty: it is of a GPU of the first node
   bool operator==(const TransferMemory&) const = default;
 };
+constexpr std::string_view elsewhere = "a copy from or to the host's memory is compared with nothing";
+constexpr std::string_view nowhere = "what only reads or only writes has no model";
 
 struct TransferExecutor {
-  enum class Kind { kernel, engine, host, other };
-  Kind kind = Kind::kernel;
+  bool is_engine = false;  // false: a kernel
   int index = 0;
   std::optional<int> part{};   // index of an XCD or an engine
   std::optional<int> units{};  // number of CUs; none: not said
+  std::string_view why_not{};  // why it has no model; may be empty
 };
+constexpr std::string_view by_host = "a copy by the host's cores has no model";
 
 // A Transfer is what TransferBench runs: a kernel of a number of workgroups, a copy engine or the host's cores move
 // bytes from one memory to others.
@@ -97,16 +99,12 @@ Move by_kernel(const Transfer& transfer, const std::set<int>& others) {
 }
 
 Move move_of(const Transfer& transfer) {
-  using Executor = TransferExecutor::Kind;
-  using Memory = TransferMemory::Kind;
-  const auto any = [&transfer](Memory kind) {
-    return std::ranges::count(transfer.from, kind, &TransferMemory::kind) > 0 ||
-           std::ranges::count(transfer.to, kind, &TransferMemory::kind) > 0;
-  };
-  if (transfer.by.kind == Executor::host) return "a copy by the host's cores has no model";
-  if (transfer.by.kind == Executor::other) return "a copy by a network card, or on another node, has no model";
-  if (any(Memory::other)) return "a copy from or to the host's memory is compared with nothing";
-  if (any(Memory::nowhere)) return "what only reads or only writes has no model";
+  if (!transfer.by.why_not.empty()) return std::string(transfer.by.why_not);
+  for (const std::string_view why : {elsewhere, nowhere}) {
+    if (std::ranges::count(transfer.from, why, &TransferMemory::why_not) > 0 ||
+        std::ranges::count(transfer.to, why, &TransferMemory::why_not) > 0)
+      return std::string(why);
+  }
   if (transfer.from.size() > 1) return "a sum of several sources has no model";
   std::set<int> others;
   for (const TransferMemory& memory : transfer.to) others.insert(memory.index);
@@ -114,7 +112,7 @@ Move move_of(const Transfer& transfer) {
   if (others.empty() && transfer.from.front().index == transfer.by.index) {
     return "a GPU that copies to itself uses no link";
   }
-  return transfer.by.kind == Executor::engine ? by_engine(transfer) : by_kernel(transfer, others);
+  return transfer.by.is_engine ? by_engine(transfer) : by_kernel(transfer, others);
 }
 
 void add(const Transfer& transfer, const study::Trial& trial, std::string group, LogReading& reading,
@@ -124,10 +122,6 @@ void add(const Transfer& transfer, const study::Trial& trial, std::string group,
       measurement_of(transfer.line, std::move(group), trial,
                      {.figure = is_copy ? study::Figure::rate : study::Figure::link_rate, .value = transfer.rate},
                      std::move(assignments)));
-}
-
-bool are_opposite(const RemoteTrial& one, const RemoteTrial& other) {
-  return one.gpu == other.peer && one.peer == other.gpu && one.access == other.access;
 }
 
 // Returns the number of GPUs if each copies the same amount to every other, and 0 otherwise.
@@ -149,7 +143,6 @@ int gpus_of_all(const std::vector<Move>& moves) {
 // Reads memories such as "G0", "F1", "C0" or "N0", several as "G0G1" or "G0+G1", or of another node as "R1G0". Records
 // a fault and returns nothing for other words.
 std::optional<std::vector<TransferMemory>> read_memories(const LogCell& cell, LogReading& reading) {
-  using Kind = TransferMemory::Kind;
   static const LogPattern all(R"(^(?:(?:R\d+)?(?:[GFCBUPMH]\d+\+?|N\d+\+?|N\+))*(?:R\d+)?(?:[GFCBUPMH]\d+|N\d*)$)");
   static const LogPattern next(R"((?:R(\d+))?([GFNCBUPMH])(\d*)\+?)");
   bool is_known = all.is_in(cell.text);
@@ -159,10 +152,7 @@ std::optional<std::vector<TransferMemory>> read_memories(const LogCell& cell, Lo
     const char letter = found[2].text.front();
     const std::optional<int> index = letter == 'N' ? 0 : number_of(found[3].text);
     const bool is_gpu = !is_other_node(found[1]) && (letter == 'G' || letter == 'F');
-    memories.push_back({letter == 'N' ? Kind::nowhere
-                        : is_gpu      ? Kind::gpu
-                                      : Kind::other,
-                        index.value_or(0), letter == 'F'});
+    memories.push_back({index.value_or(0), letter == 'F', letter == 'N' ? nowhere : is_gpu ? "" : elsewhere});
     is_known = index.has_value();
     rest = rest.from(found.front().text.size());
   }
@@ -176,19 +166,18 @@ std::optional<std::vector<TransferMemory>> read_memories(const LogCell& cell, Lo
 
 // Reads "G0", "GPU00", "GFX0", "GFX/G0", "D0", "DMA00", "C0" or "CPU00", perhaps with a part (".2") and units (":4").
 std::optional<TransferExecutor> read_executor(const LogCell& cell, LogReading& reading) {
-  using Kind = TransferExecutor::Kind;
   static const LogPattern form(
       R"(^(?:R(\d+))?(?:(G|GPU|GFX)|(D|DMA)|(C|CPU)|(?:I|N|NIC))(?:/[A-Z]*)?(\d+)(?:\.(\*|\d*))?(:\d+)?$)");
   if (const LogCells found = form.groups(cell); !found.empty()) {
     const auto is = [&found](std::size_t group) { return !found[group].text.empty(); };
     const std::optional<int> index = number_of(found[5].text);
     const std::optional<int> units = is(7) ? number_of(found[7].text.substr(1)) : std::nullopt;
-    const Kind kind = is_other_node(found[1]) ? Kind::other
-                      : is(2)                 ? Kind::kernel
-                      : is(3)                 ? Kind::engine
-                      : is(4)                 ? Kind::host
-                                              : Kind::other;
-    if (index && units.has_value() == is(7)) return TransferExecutor{kind, *index, number_of(found[6].text), units};
+    const std::string_view why_not = is_other_node(found[1]) || !(is(2) || is(3) || is(4))
+                                         ? "a copy by a network card, or on another node, has no model"
+                                     : is(4) ? by_host
+                                             : "";
+    if (index && units.has_value() == is(7))
+      return TransferExecutor{is(3), *index, number_of(found[6].text), units, why_not};
   }
   reading.fault(cell, "executor",
                 shown(cell.text) +
@@ -232,7 +221,8 @@ void record(std::span<const Transfer> at_once, std::string_view tool, LogReading
   const bool alone = moves.size() == 1;
   const auto* const one = moves.empty() ? nullptr : std::get_if<RemoteTrial>(&moves.front());
   const auto* const other = moves.size() == 2 ? std::get_if<RemoteTrial>(&moves.back()) : nullptr;
-  const bool opposite = one != nullptr && other != nullptr && are_opposite(*one, *other);
+  const bool opposite = one != nullptr && other != nullptr && one->gpu == other->peer && one->peer == other->gpu &&
+                        one->access == other->access;
   const bool alike = opposite && one->bytes == other->bytes && one->cus == other->cus;
   // Each direction has its own links, so the transfers of an unequal pair are recorded as if each were alone.
   const std::string_view pattern = alike ? "both ways" : alone ? "one way" : "both ways, unlike each other";
@@ -265,8 +255,6 @@ struct TransferMatrixForm {
   std::optional<sim::Bytes> bytes{};
   std::string why_not{};  // why nothing in the table can be compared; empty if it can
 };
-
-bool is_unmeasured(std::string_view cell) { return cell == "N/A" || cell == "-"; }
 
 LogCells words_in(const LogCell& line) {
   return words_of(line, ",|\xE2\x94\x82");  // the last is U+2502, the rule of boxes
@@ -353,7 +341,7 @@ class TransferMatrix {
         row = next;
       }
     }
-    const auto gpus = static_cast<int>(std::ranges::count(columns_, TransferMemory::Kind::gpu, &TransferMemory::kind));
+    const auto gpus = static_cast<int>(std::ranges::count(columns_, "", &TransferMemory::why_not));
     if (!misses_some_) return record_of_all(all_, gpus, tool_, log_);
     for (const Transfer& transfer : all_) {
       log_.leave_out(transfer.line, "some GPUs did not copy to all others: no trial stands for that");
@@ -380,17 +368,15 @@ class TransferMatrix {
     const std::optional<int> number = log_.integer(index, 0, most_units - 1, kind);
     if (!number) return {};
     at += is_apart ? 2 : 1;
-    if (kind == "CPU") return TransferMemory{TransferMemory::Kind::other, *number};
-    return TransferMemory{TransferMemory::Kind::gpu, *number, form_.is_fine_grained};
+    if (kind == "CPU") return TransferMemory{*number, false, elsewhere};
+    return TransferMemory{*number, form_.is_fine_grained};
   }
 
   Transfer transfer(const TransferMemory& from, const TransferMemory& to, double rate, int line) const {
-    using Executor = TransferExecutor::Kind;
     const TransferMemory& by = form_.by_destination ? to : from;
-    TransferExecutor executor{.kind = Executor::host, .index = by.index};
-    if (by.kind == TransferMemory::Kind::gpu) executor.kind = form_.by_engine ? Executor::engine : Executor::kernel;
-    if (executor.kind == Executor::kernel) executor.units = form_.cus;
-    return {line, {from}, {to}, executor, *form_.bytes, rate};
+    const std::optional<int> units = form_.by_engine ? std::nullopt : form_.cus;
+    return {line,         {from}, {to}, {form_.by_engine, by.index, {}, units, by.why_not.empty() ? "" : by_host},
+            *form_.bytes, rate};
   }
 
   // Records each cell as a test of its own. But an all-to-all table is recorded as a whole, and rows of a table of both
@@ -400,7 +386,7 @@ class TransferMatrix {
     for (std::size_t i = 0; i < columns_.size(); ++i) {
       const TransferMemory& other = columns_[i];
       const LogCell& cell = table_.row()[i + 1];
-      if (is_unmeasured(cell.text)) {
+      if (cell.text == "N/A" || cell.text == "-") {
         if (source == other) continue;
         misses_some_ = true;
         log_.leave_out(place.line, "not measured");
@@ -500,14 +486,17 @@ class TransferReader {
     settings_.has_title = true;
     has_details_ = false;
     TransferMatrixForm& form = settings_.form;
-    const bool is_p2p = line.holds(p2p_title);
-    const bool is_both_ways = line.holds(fmt::format("Bi{}", p2p_title));
     form.by_engine = line.holds("DMA");
-    form.pattern = !is_p2p        ? TransferPattern::all
-                   : is_both_ways ? TransferPattern::both_ways
-                                  : TransferPattern::one_way;
-    form.by_destination = is_p2p ? line.holds("Remote read") : settings_.by_destination.value_or(false);
-    form.is_fine_grained = settings_.fine_grained.value_or(!is_p2p);
+    if (!line.holds(p2p_title)) return expect_all_to_all();
+    form.pattern = line.holds(fmt::format("Bi{}", p2p_title)) ? TransferPattern::both_ways : TransferPattern::one_way;
+    form.by_destination = line.holds("Remote read");
+    form.is_fine_grained = settings_.fine_grained.value_or(false);
+  }
+
+  void expect_all_to_all() {
+    settings_.form.pattern = TransferPattern::all;
+    settings_.form.by_destination = settings_.by_destination.value_or(false);
+    settings_.form.is_fine_grained = settings_.fine_grained.value_or(true);
   }
 
   // Reads "USE_FINE_GRAIN = 1 : Using fine-grained memory", perhaps with commas.
@@ -595,9 +584,7 @@ class TransferReader {
     if (!settings_.has_title && settings_.is_summed_up) {
       // The lines above were cut off, title included: such a summary belongs to the preset a2a.
       settings_.has_title = true;
-      settings_.form.pattern = TransferPattern::all;
-      settings_.form.by_destination = settings_.by_destination.value_or(false);
-      settings_.form.is_fine_grained = settings_.fine_grained.value_or(true);
+      expect_all_to_all();
       log_.remark(
           "",
           "the settings above a table of all-to-all were cut off: it is read as one of copies by their source to "
@@ -696,20 +683,20 @@ class TransferReader {
   std::string_view test_;
 };
 
-bool is_of_transfer_bench(const LogCell& any) {
-  const LogCell line = trimmed(any);
-  const bool is_executor = line.text.starts_with("Executor") && line.holds("GB/s");
-  const bool is_titled =
-      line.holds(p2p_title) && !line.text.ends_with("bandwidth GB/s");  // that title is rocm_bandwidth_test's
-  return !line.text.starts_with('#') &&
-         (is_transfer(line) || is_executor || is_titled || line.holds(a2a_title) || TransferMatrix::are_heads(line));
-}
-
 }  // namespace
 
 const LogFormat transfer_bench_text{
     "TransferBench", "rates of transfers and the tables of p2p and a2a, as TransferBench prints them",
-    [](std::string_view text) { return has_line(text, is_of_transfer_bench); },
+    [](std::string_view text) {
+      return has_line(text, [](const LogCell& any) {
+        const LogCell line = trimmed(any);
+        const bool is_executor = line.text.starts_with("Executor") && line.holds("GB/s");
+        const bool is_titled =
+            line.holds(p2p_title) && !line.text.ends_with("bandwidth GB/s");  // that title is rocm_bandwidth_test's
+        return !line.text.starts_with('#') && (is_transfer(line) || is_executor || is_titled || line.holds(a2a_title) ||
+                                               TransferMatrix::are_heads(line));
+      });
+    },
     [](std::string_view text, const std::string& name) { return TransferReader(text, name).read(); }};
 
 const LogFormat transfer_bench_csv{

@@ -20,25 +20,22 @@ constexpr int most_units = 4096;  // for peers, arrays and GPUs
 
 // Fields may use other names: for GEMMs (m x n x k) those of ConCCL (arXiv 2412.14335), Table I, and for formats those
 // of libraries and frameworks.
-constexpr std::array<std::array<std::string_view, 3>, 19> other_names{{{"gemm", "cb1", "8192x8192x8192"},
-                                                                       {"gemm", "cb2", "16384x8192x16384"},
-                                                                       {"gemm", "cb3", "16384x16384x8192"},
-                                                                       {"gemm", "cb4", "18432x8192x16384"},
-                                                                       {"gemm", "cb5", "106496x8192x16384"},
-                                                                       {"gemm", "mb1", "8192x57344x8192"},
-                                                                       {"gemm", "mb2", "16384x106496x8192"},
-                                                                       {"dtype", "BF16", "bf16"},
-                                                                       {"dtype", "bfloat16", "bf16"},
-                                                                       {"dtype", "bf16_r", "bf16"},
-                                                                       {"dtype", "FP16", "fp16"},
-                                                                       {"dtype", "float16", "fp16"},
-                                                                       {"dtype", "f16_r", "fp16"},
-                                                                       {"dtype", "FP8", "fp8"},
-                                                                       {"dtype", "f8_r", "fp8"},
-                                                                       {"dtype", "TF32", "tf32"},
-                                                                       {"dtype", "FP32", "fp32"},
-                                                                       {"dtype", "float32", "fp32"},
-                                                                       {"dtype", "f32_r", "fp32"}}};
+struct OtherNames {
+  std::string_view field, meaning;
+  std::array<std::string_view, 3> names;
+};
+constexpr std::array other_names{OtherNames{"gemm", "8192x8192x8192", {"cb1"}},
+                                 OtherNames{"gemm", "16384x8192x16384", {"cb2"}},
+                                 OtherNames{"gemm", "16384x16384x8192", {"cb3"}},
+                                 OtherNames{"gemm", "18432x8192x16384", {"cb4"}},
+                                 OtherNames{"gemm", "106496x8192x16384", {"cb5"}},
+                                 OtherNames{"gemm", "8192x57344x8192", {"mb1"}},
+                                 OtherNames{"gemm", "16384x106496x8192", {"mb2"}},
+                                 OtherNames{"dtype", "bf16", {"BF16", "bfloat16", "bf16_r"}},
+                                 OtherNames{"dtype", "fp16", {"FP16", "float16", "f16_r"}},
+                                 OtherNames{"dtype", "fp8", {"FP8", "f8_r"}},
+                                 OtherNames{"dtype", "tf32", {"TF32"}},
+                                 OtherNames{"dtype", "fp32", {"FP32", "float32", "f32_r"}}};
 constexpr auto or_by_name = ", or cb1 to cb5, mb1, mb2 of ConCCL's Table I";
 
 // A FieldReader reads fields one by one, and records faults.
@@ -315,8 +312,10 @@ study::Trial read_trial(std::string_view kind, const Fields& fields, std::vector
     return {};
   }
   Fields shaped = fields;
-  for (const auto& [field, name, meaning] : other_names) {
-    if (const auto said = shaped.find(field); said != shaped.end() && said->second == name) said->second = meaning;
+  for (const auto& [field, meaning, names] : other_names) {
+    const auto said = shaped.find(field);
+    if (said == shaped.end() || said->second.empty() || std::ranges::find(names, said->second) == names.end()) continue;
+    said->second = meaning;
   }
   FieldReader reader(shaped);
   study::Trial trial = kind_of(kind).read(reader);

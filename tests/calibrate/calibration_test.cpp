@@ -6,7 +6,7 @@
 
 #include "calibrate/fit/platform_text.h"
 #include "calibrate/fit/task.h"
-#include "calibrate/fit_guard.h"
+#include "calibrate/measurement_files.h"
 #include "calibrate/readers/reader.h"
 #include "sim/config/config_error.h"
 #include "tests/calibrate/shipped_files.h"

@@ -8,7 +8,7 @@
 
 #include "calibrate/calibration.h"
 #include "calibrate/fit/platform_text.h"
-#include "calibrate/fit_guard.h"
+#include "calibrate/measurement_files.h"
 #include "tests/calibrate/shipped_files.h"
 #include "tests/config_folders.h"
 #include "tests/testing.h"

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <string>
 
-#include "calibrate/fit_guard.h"
+#include "calibrate/measurement_files.h"
 #include "calibrate/readers/reader.h"
 #include "study/play/platform_file.h"
 #include "tests/fuzz/fuzz.h"

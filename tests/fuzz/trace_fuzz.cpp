@@ -1,6 +1,6 @@
 // Reads arbitrary bytes as a profiler's trace, whole or as far as it goes, or there is a ConfigError; a trace that is
 // read can be put in order and, unchanged, keeps its times.
-#include "calibrate/readers/profile_events.h"
+#include "calibrate/readers/profile_reading.h"
 #include "calibrate/replay/dependencies.h"
 #include "calibrate/replay/occupancy.h"
 #include "calibrate/replay/replay.h"

@@ -1,7 +1,6 @@
 #include <system_error>
 
 #include "calibrate/calibration.h"
-#include "calibrate/fit_guard.h"
 #include "calibrate/measurement_files.h"
 #include "sim/config/output_file.h"
 #include "study/config_folders.h"

@@ -4,7 +4,6 @@
 
 #include "calibrate/measurement_files.h"
 #include "calibrate/readers/profile_reading.h"
-#include "calibrate/readers/screen.h"
 #include "calibrate/replay/replay_report.h"
 #include "study/ask/answers.h"
 #include "study/config_folders.h"

@@ -1,7 +1,6 @@
 // Tests the reading of whole traces of PyTorch's profiler.
 #include <array>
 
-#include "calibrate/readers/profile_events.h"
 #include "calibrate/readers/profile_reading.h"
 #include "calibrate/replay/dependencies.h"
 #include "sim/config/config_error.h"
@@ -41,7 +40,7 @@ std::string text_of(const Profile& profile) {
 TEST(Kineto, IsReadAsSamplesSay) {
   expect_samples("traces.samples", [](const Sample& sample) -> std::string {
     const std::string& text = sample.inputs.at(0).second;
-    if (!is_kineto(text) && text.starts_with('[')) return "no trace\n";
+    if (!torch_trace.recognises(text) && text.starts_with('[')) return "no trace\n";
     try {
       return text_of(read_kineto(text, "t.json"));
     } catch (const sim::ConfigError& error) {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/readers/profile_events.h"
+#include "calibrate/readers/profile_reading.h"
 
 namespace c3sim::calibrate {
 

@@ -10,8 +10,7 @@
 #include <iterator>
 #include <vector>
 
-#include "calibrate/fit_guard.h"
-#include "calibrate/readers/screen.h"
+#include "calibrate/measurement_files.h"
 #include "calibrate/readers/trial_fields.h"
 #include "calibrate/replay/replay_report.h"
 #include "study/play/platform_file.h"

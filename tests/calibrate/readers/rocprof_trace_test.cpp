@@ -1,5 +1,5 @@
 // Tests the reading of traces and counters of rocprofv3, and of the lists of labels that go with them.
-#include "calibrate/readers/profile_events.h"
+#include "calibrate/readers/profile_reading.h"
 #include "tests/calibrate/readers/log_sample.h"
 #include "tests/testing.h"
 
