@@ -477,6 +477,12 @@ class VendorGpu : public Gpu {
     calls_.enable_peer.unless(GpuCalls::already_enabled, other.place_, 0);
   }
 
+  Stream create_stream(std::optional<int> /*cus*/, int /*first*/) override {
+    constexpr unsigned independent = 1;  // of the default stream
+    Stream stream{};
+    calls_.create_stream(&stream, independent);
+    return stream;
+  }
   Event create_event() override {
     Event event{};
     calls_.create_event(&event, 0);
@@ -540,12 +546,6 @@ class VendorGpu : public Gpu {
     const std::vector<char> code = libraries_.compile_kernels(device_.architecture);
     calls_.load_module(&module_, code.data());
   }
-  Stream create_plain_stream() {
-    constexpr unsigned independent = 1;  // of the default stream
-    Stream stream{};
-    calls_.create_stream(&stream, independent);
-    return stream;
-  }
   std::string bus_id() const {
     std::array<char, 32> text{};
     calls_.bus_id(text.data(), static_cast<int>(text.size()), handle_);
@@ -581,7 +581,6 @@ class NvidiaGpu : public VendorGpu {
   }
   ~NvidiaGpu() override { calls_.release_context.result(handle_); }  // releases all that was made in it, too
 
-  Stream create_stream(std::optional<int>, int) override { return create_plain_stream(); }
   void copy(void* to, const void* from, std::size_t bytes, Stream stream) override {
     calls_.copy(to, from, bytes, stream);
   }
@@ -629,7 +628,7 @@ class AmdGpu : public VendorGpu {
 
   // Neighbouring bits of a mask are CUs of different XCDs, so that the first ones are spread evenly.
   Stream create_stream(std::optional<int> cus, int first) override {
-    if (!cus) return create_plain_stream();
+    if (!cus) return VendorGpu::create_stream(cus, first);
     constexpr int bits = 32;
     std::vector<std::uint32_t> mask(static_cast<std::size_t>((device_.cus + bits - 1) / bits), 0);
     for (int cu = first; cu < first + *cus; ++cu) mask[static_cast<std::size_t>(cu / bits)] |= 1u << cu % bits;
