@@ -14,6 +14,7 @@
 #include "calibrate/fit/task.h"
 #include "calibrate/fit_guard.h"
 #include "study/report/statistics.h"
+#include "study/report/table_of.h"
 
 namespace c3sim::calibrate {
 
@@ -298,23 +299,21 @@ study::ResultTable residual_table(const Calibration& calibration) {
 }
 
 study::ResultTable correlation_table(const Calibration& calibration) {
-  study::ResultTable table(
-      {{"first", "parameter", ""}, {"second", "beside", ""}, {"correlation", "correlation", "", 2}});
-  for (const Correlation& one : calibration.correlations) table.add_row({one.first, one.second, one.value});
-  return table;
+  return study::table_of<Correlation>(calibration.correlations,
+                                      {{{"first", "parameter", ""}, &Correlation::first},
+                                       {{"second", "beside", ""}, &Correlation::second},
+                                       {{"correlation", "correlation", "", 2}, &Correlation::value}});
 }
 
 study::ResultTable spread_table(const Calibration& calibration) {
-  study::ResultTable table({{"work", "work", ""},
-                            {"smallest_B", "from", "B", 0},
-                            {"largest_B", "to", "B", 0},
-                            {"spread_pct", "spread of times", "%", 1},
-                            {"source", "fitted to", ""}});
-  for (const Spread& one : calibration.spreads) {
-    table.add_row({one.work, one.smallest, one.largest,
-                   one.deviation > 0.0 ? study::Cell(in_percent * one.deviation) : study::Cell{}, one.source});
-  }
-  return table;
+  const auto percent = [](const Spread& one) {
+    return one.deviation > 0.0 ? study::Cell(in_percent * one.deviation) : study::Cell{};
+  };
+  return study::table_of<Spread>(calibration.spreads, {{{"work", "work", ""}, &Spread::work},
+                                                       {{"smallest_B", "from", "B", 0}, &Spread::smallest},
+                                                       {{"largest_B", "to", "B", 0}, &Spread::largest},
+                                                       {{"spread_pct", "spread of times", "%", 1}, percent},
+                                                       {{"source", "fitted to", ""}, &Spread::source}});
 }
 
 // Returns a table with one row per file, and one more per reason for which rows were left out.
