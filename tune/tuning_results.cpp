@@ -7,7 +7,7 @@
 #include <set>
 #include <span>
 
-#include "sim/unit.h"
+#include "sim/units.h"
 #include "study/report/table_of.h"
 #include "study/uncertainty/fidelity.h"
 #include "tune/tuning.h"

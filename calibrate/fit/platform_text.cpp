@@ -19,11 +19,6 @@ namespace c3sim::calibrate {
 
 namespace {
 
-std::string content(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 // Returns where the text of a value that begins at `begin` ends: after its closing quote or, unquoted, its length.
 std::size_t end_of(std::string_view text, std::size_t begin, const std::string& value) {
   const char quote = text[begin];
@@ -85,7 +80,8 @@ PlatformText::PlatformText(std::filesystem::path path, std::span<const std::file
       config_folders_(config_folders.begin(), config_folders.end()),
       config_(models::platform_config(path_, config_folders)),
       kernels_(models::GemmKernelTables::read(config_, config_folders)) {
-  text_ = content(path_);
+  std::ifstream file(path_, std::ios::binary);
+  text_.assign(std::istreambuf_iterator<char>(file), {});
   sim::Config config = config_;
   for (const std::string& assignment : assignments) config.set(assignment);
   models::PlatformSpec::read(config, kernels_);

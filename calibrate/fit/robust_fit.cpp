@@ -189,11 +189,6 @@ double wide_cost(const std::vector<double>& residuals, std::span<const FitRow> r
 
 }  // namespace
 
-Eigen::MatrixXd slopes_at(const Point& point, const Residuals& residuals) {
-  const std::vector<Point> points = points_around(point, Around::both_sides);
-  return slopes_between(points, residuals(points));
-}
-
 Solution refined(const Residuals& residuals, std::span<const FitRow> rows, const Solution& solution) {
   SIM_CHECK(rows.size() >= solution.point.size());
   Solution refined = solve(residuals, rows, solution.point, loss_scales(solution.spread));
@@ -375,7 +370,8 @@ bool slopes_mislead(const Rise& rise_at, double best, double standard, double va
 
 FitErrors errors_of(const Solution& solution, const Residuals& residuals, std::span<const FitRow> rows) {
   FitErrors errors;
-  errors.slopes = slopes_at(solution.point, residuals);
+  const std::vector<Point> around = points_around(solution.point, Around::both_sides);
+  errors.slopes = slopes_between(around, residuals(around));
   const Eigen::MatrixXd& slopes = errors.slopes;
   const Eigen::VectorXd weights = vector_of(solution.weights);
   const Eigen::MatrixXd inverse =

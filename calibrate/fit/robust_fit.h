@@ -53,9 +53,6 @@ Solution refined(const Residuals& residuals, std::span<const FitRow> rows, const
 Solution robust_fit_of_several(const Residuals& residuals, std::span<const FitRow> rows, std::size_t unknowns,
                                std::size_t solved_starts = 2);
 
-// Returns the slopes of residuals (rows) by unknowns (columns), from differences over 1/50 of the box.
-Eigen::MatrixXd slopes_at(const Point& point, const Residuals& residuals);
-
 // An UnknownError is the uncertainty of a fitted unknown, in shares of its range.
 struct UnknownError {
   double standard = 0.0;  // standard error
@@ -77,7 +74,7 @@ struct UnknownError {
 struct FitErrors {
   std::vector<UnknownError> unknowns;
   Eigen::MatrixXd correlation;
-  Eigen::MatrixXd slopes;  // slopes_at() of the solution
+  Eigen::MatrixXd slopes;  // of residuals (rows) by unknowns (columns), from differences over 1/50 of the box
 };
 
 // Returns the errors of a solution by White's sandwich estimator (Econometrica 48, 1980), in which rows of a kind share

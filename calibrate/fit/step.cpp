@@ -1,5 +1,5 @@
 #include <algorithm>
-#include <array>
+#include <initializer_list>
 #include <limits>
 #include <optional>
 
@@ -29,25 +29,19 @@ struct Sizes {
 constexpr Sizes small{.below = 1_MiB + 1_B};
 constexpr Sizes large{.from = 1_MiB + 1_B};
 
-constexpr std::array durations{Figure::time,      Figure::kernel_time,   Figure::rate,
-                               Figure::link_rate, Figure::bus_bandwidth, Figure::flop_rate};
-constexpr std::array phases{Figure::control_share, Figure::schedule_share, Figure::copy_share,
-                            Figure::completion_share};
-constexpr std::array gain{Figure::over_parallel_copies};
-constexpr std::array power{Figure::power};
-constexpr std::array kernel_times{Figure::kernel_time};
-constexpr std::array rates_and_clocks{Figure::rate, Figure::clock};
-constexpr std::array latencies{Figure::latency};
-constexpr std::array efficiency{Figure::efficiency};
+using Figures = std::initializer_list<Figure>;
+constexpr Figures durations{Figure::time,      Figure::kernel_time,   Figure::rate,
+                            Figure::link_rate, Figure::bus_bandwidth, Figure::flop_rate};
+constexpr Figures phases{Figure::control_share, Figure::schedule_share, Figure::copy_share, Figure::completion_share};
 
-bool saw(const Measurement& m, std::span<const Figure> figures) {
+bool saw(const Measurement& m, Figures figures) {
   return std::ranges::any_of(
       m.seen, [figures](const Seen& seen) { return std::ranges::find(figures, seen.figure) != figures.end(); });
 }
 
 // Returns the trial of a measurement if it is a T and one of these figures was seen; else null.
 template <class T>
-const T* seen(const Measurement& m, std::span<const Figure> figures = durations) {
+const T* seen(const Measurement& m, Figures figures = durations) {
   return saw(m, figures) ? std::get_if<T>(&m.trial) : nullptr;
 }
 
@@ -59,13 +53,13 @@ bool is_gemm_after(const Measurement& m, study::Before before) {
 // Returns whether a measurement is the kernel time of a named library's product, or of a layer's experts, which are
 // such products: the times of tuners and profilers, without a launch and with operands as these tools leave them.
 bool is_product_of_library(const Measurement& m) {
-  if (!m.names_library() || !saw(m, kernel_times)) return false;
+  if (!m.names_library() || !saw(m, {Figure::kernel_time})) return false;
   const auto* const step = std::get_if<study::StepTrial>(&m.trial);
   return std::holds_alternative<study::GemmTrial>(m.trial) || (step != nullptr && step->question.model.experts_alone);
 }
 
 // A plain stream has no set number of workgroups, a cached one reuses its arrays, a computing one does arithmetic.
-const study::StreamTrial* plain_stream(const Measurement& m, std::span<const Figure> figures = durations) {
+const study::StreamTrial* plain_stream(const Measurement& m, Figures figures = durations) {
   const auto* const stream = seen<study::StreamTrial>(m, figures);
   return stream != nullptr && !stream->workgroups ? stream : nullptr;
 }
@@ -74,7 +68,7 @@ bool is_cached_stream(const Measurement& m) {
   return stream != nullptr && stream->set > 0_B;
 }
 bool is_computing_stream(const Measurement& m) {
-  const auto* const stream = plain_stream(m, rates_and_clocks);
+  const auto* const stream = plain_stream(m, {Figure::rate, Figure::clock});
   return stream != nullptr && stream->flops_per_byte > 0.0;
 }
 
@@ -103,14 +97,18 @@ bool is_remote_store(const Measurement& m, Pattern pattern) {
 }
 
 // Returns the collective of a measurement that saw one of these figures at such a size; else null.
-const models::CollectiveSpec* collective(const Measurement& m, std::span<const Figure> figures, Sizes sizes) {
+const models::CollectiveSpec* collective(const Measurement& m, Figures figures, Sizes sizes) {
   const auto* const trial = seen<study::CollectiveTrial>(m, figures);
   return trial != nullptr && sizes.have(trial->spec.bytes) ? &trial->spec : nullptr;
 }
 
 // Returns whether a measurement compares a copy-engine variant with parallel copies.
-bool is_engine_gain(const Measurement& m, Sizes sizes) { return collective(m, gain, sizes) != nullptr; }
-bool is_powered_collective(const Measurement& m, Sizes sizes) { return collective(m, power, sizes) != nullptr; }
+bool is_engine_gain(const Measurement& m, Sizes sizes) {
+  return collective(m, {Figure::over_parallel_copies}, sizes) != nullptr;
+}
+bool is_powered_collective(const Measurement& m, Sizes sizes) {
+  return collective(m, {Figure::power}, sizes) != nullptr;
+}
 
 bool is_engine_collective(const Measurement& m, Sizes sizes) {
   const auto* const spec = collective(m, durations, sizes);
@@ -123,9 +121,6 @@ bool is_kernel_collective(const Measurement& m, Sizes sizes, std::optional<int> 
   const auto* const spec = collective(m, durations, sizes);
   if (spec == nullptr || spec->backend != Backend::rccl) return false;
   return most_channels ? spec->channels && *spec->channels <= *most_channels : !spec->channels;
-}
-bool is_limited_collective(const Measurement& m) {
-  return is_kernel_collective(m, {}, std::numeric_limits<int>::max());
 }
 // Returns whether a collective has so many bytes on so few channels that only these limit its rate.
 bool is_bound_by_channels(const Measurement& m) { return is_kernel_collective(m, {.from = 512_MiB}, 8); }
@@ -206,7 +201,7 @@ std::span<const Step> steps() {
         {"gpu.memory.infinity_cache.latency", "a chain of loads within the Infinity Cache"},
         {"gpu.memory.hbm.latency", "a chain of loads beyond every cache"}},
        [](const Measurement& m) {
-         const auto* const load = seen<study::LoadTrial>(m, latencies);
+         const auto* const load = seen<study::LoadTrial>(m, {Figure::latency});
          return load != nullptr && load->beside.value() == 0.0;
        }},
       {"streams that caches serve",
@@ -270,7 +265,9 @@ std::span<const Step> steps() {
       {"other kernel collectives on few workgroups",
        {{"fabric.queueing", "an all-reduce on every number of channels"},
         {"rccl.collectives.all_to_all.loop_bytes", "an all-to-all on few channels"}},
-       [](const Measurement& m) { return is_limited_collective(m) && !is_bound_by_channels(m); }},
+       [](const Measurement& m) {
+         return is_kernel_collective(m, {}, std::numeric_limits<int>::max()) && !is_bound_by_channels(m);
+       }},
       // From this size on the collective fills most of the time in which the board's power is averaged.
       {"board power at rest, streaming, in collectives from 1 GiB",
        {{"gpu.power.idle", "board power at rest"},
@@ -278,8 +275,8 @@ std::span<const Step> steps() {
         {"gpu.power.busy_workgroup", "board power of a collective by kernels beside one by copy engines"},
         {"gpu.power.link_energy", "board power of a collective by copy engines"}},
        [](const Measurement& m) {
-         return seen<study::RestTrial>(m, power) != nullptr || seen<study::StreamTrial>(m, power) != nullptr ||
-                is_powered_collective(m, {.from = 1_GiB});
+         return seen<study::RestTrial>(m, {Figure::power}) != nullptr ||
+                seen<study::StreamTrial>(m, {Figure::power}) != nullptr || is_powered_collective(m, {.from = 1_GiB});
        }},
       {"board power in collectives below 1 GiB",
        {},
@@ -289,7 +286,7 @@ std::span<const Step> steps() {
         {"gpu.gemm.libraries.*.tile_overhead", "products of one size by contractions of several lengths"},
         {"gpu.gemm.libraries.*.least_step", "small tiles"},
         {"gpu.gemm.libraries.*.start_up", "small products"}},
-       [](const Measurement& m) { return seen<study::GemmTrial>(m, efficiency) != nullptr; }},
+       [](const Measurement& m) { return seen<study::GemmTrial>(m, {Figure::efficiency}) != nullptr; }},
       // Both are fitted at once: power sets the time of a GEMM on all CUs, the kernel alone that on few.
       {"GEMMs on all and on fewer CUs, their board power and clock",
        {{"gpu.power.matrix_energy", "board power, or the clock under the cap, of large GEMMs"},
@@ -300,7 +297,7 @@ std::span<const Step> steps() {
         {"gpu.gemm.libraries.*.cold_operands", "GEMMs whose operands fit into the Infinity Cache and larger ones"},
         {"gpu.gemm.libraries.*.start_up", "small GEMMs"}},
        [](const Measurement& m) {
-         return is_gemm_after(m, study::Before::loop) && !saw(m, efficiency) && !is_product_of_library(m);
+         return is_gemm_after(m, study::Before::loop) && !saw(m, {Figure::efficiency}) && !is_product_of_library(m);
        }},
       {"products as tuners and profilers time them",
        {{"gpu.gemm.libraries.*.efficiency", "large products"},

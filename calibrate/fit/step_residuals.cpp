@@ -93,8 +93,8 @@ std::vector<Observation> observe(const models::PlatformSpec& platform,
       if (figure == predicted.end()) continue;
       const bool is_share = study::form_of(seen.figure).error == study::ErrorKind::points;
       const double error = is_share ? figure->second - seen.value : figure->second / seen.value - 1.0;
-      observations.push_back({measurement, measurement->where(), measurement->group, study::kind_of(measurement->trial),
-                              seen.figure, study::size_of(measurement->trial), error, noise_of(seen, is_share)});
+      observations.push_back({measurement, measurement->where(), study::kind_of(measurement->trial), seen.figure,
+                              study::size_of(measurement->trial), error, noise_of(seen, is_share)});
     }
   }
   return observations;

@@ -20,7 +20,6 @@ namespace c3sim::calibrate {
 struct Observation {
   const Measurement* of = nullptr;
   std::string where;      // file:line of the measurement
-  std::string group;      // table of the measurement, for people
   std::string_view kind;  // sort of trial: "gemm", "collective by kernels"
   study::Figure figure = study::Figure::time;
   double size = 0.0;   // bytes, or operations of a GEMM; 0 if the trial has no size

@@ -79,7 +79,7 @@ bool Rendezvous::arrive(const std::function<void()>& then) {
   return !given_up_;
 }
 
-void Team::run(const std::function<void(int)>& work) const {
+void on_threads(int threads, const std::function<void(int)>& work) {
   std::mutex mutex;
   std::exception_ptr fault;
   const auto serve = [&](int number) {
@@ -90,18 +90,14 @@ void Team::run(const std::function<void(int)>& work) const {
       if (!fault) fault = std::current_exception();
     }
   };
-  std::vector<std::jthread> threads;
-  for (int number = 0; number < threads_; ++number) threads.emplace_back(serve, number);
-  threads.clear();  // joins them
+  std::vector<std::jthread> all;
+  for (int number = 0; number < threads; ++number) all.emplace_back(serve, number);
+  all.clear();  // joins them
   if (fault) std::rethrow_exception(fault);
 }
 
-Lab::Lab(std::vector<std::unique_ptr<Gpu>> gpus, Protocol protocol, Runtime& runtime, double brevity)
-    : stations_(gpus.size()),
-      protocol_(protocol),
-      team_(static_cast<int>(gpus.size())),
-      runtime_(runtime),
-      brevity_(brevity) {
+Lab::Lab(std::vector<std::unique_ptr<Gpu>> gpus, const Protocol& protocol, Runtime& runtime)
+    : stations_(gpus.size()), protocol_(protocol), runtime_(runtime) {
   for (std::size_t number = 0; number < gpus.size(); ++number) stations_[number].gpu = std::move(gpus[number]);
   each([this](int number) {
     for (int peer = 0; peer < this->gpus(); ++peer) {
@@ -121,7 +117,7 @@ Lab::~Lab() {
 }
 
 void Lab::each(const std::function<void(int)>& work) {
-  team_.run([&](int number) {
+  on_threads(gpus(), [&](int number) {
     gpu(number).make_current();
     work(number);
   });
@@ -236,19 +232,22 @@ std::map<std::string, Summary> Lab::sample(int gpu, const std::function<std::map
   return summaries;
 }
 
-void Lab::record(const Operation& operation, const std::vector<int>& on) {
+void Lab::replay(const Operation& operation, const std::vector<int>& on,
+                 const std::function<void(const Operation&)>& timed) {
+  const auto each_of_them = [&](const auto& work) {
+    each([&](int gpu) {
+      if (takes_part(on, gpu)) work(gpu, this->gpu(gpu), station(gpu).graph);
+    });
+  };
   time({operation}, on);  // makes and loads everything, which no capture may do
-  each([&](int gpu) {
-    if (!takes_part(on, gpu)) return;
-    const Stream stream = this->stream(gpu, operation.lane);
-    station(gpu).graph = this->gpu(gpu).capture(stream, [&] { operation.launch(gpu, stream); });
+  each_of_them([&](int number, Gpu& gpu, Graph& graph) {
+    const Stream stream = this->stream(number, operation.lane);
+    graph = gpu.capture(stream, [&] { operation.launch(number, stream); });
   });
-}
-
-void Lab::forget_graphs(const std::vector<int>& on) {
-  each([&](int gpu) {
-    if (takes_part(on, gpu)) this->gpu(gpu).release(station(gpu).graph);
-  });
+  const auto forget = [&](void*) { each_of_them([](int, Gpu& gpu, Graph graph) { gpu.release(graph); }); };
+  const std::unique_ptr<void, decltype(forget)> graphs(this, forget);  // also where `timed` throws
+  const auto launch = [this](int gpu, Stream stream) { this->gpu(gpu).launch(station(gpu).graph, stream); };
+  timed({.launch = launch, .lane = operation.lane});
 }
 
 Stream Lab::stream(int number, int lane, std::optional<int> cus, int first_cu) {
@@ -522,7 +521,7 @@ Sustained sustain(Lab& lab, const Operation& operation, double seconds, const st
   constexpr double most = 5000.0;
   const double once = std::max(1.0, lab.time({operation}, on).all.median);
   const int batch = pause ? 1 : static_cast<int>(std::clamp(long_enough / once, 1.0, most));
-  const double all_of_it = micro * lab.brevity() * seconds;
+  const double all_of_it = micro * lab.protocol().brevity * seconds;
   const BoardWatch watch(lab);
   std::this_thread::sleep_for(lab.protocol().rest);
   const double start = host_microseconds();

@@ -35,16 +35,9 @@ class Rendezvous {
   std::atomic<bool> given_up_{false};
 };
 
-// A Team runs work on a host thread for each GPU, as programs do that drive all GPUs of a node from one process.
-class Team {
- public:
-  explicit Team(int threads) : threads_(threads) {}
-  // Calls `work` on every thread, with its number, and waits for all. Rethrows the first exception.
-  void run(const std::function<void(int)>& work) const;
-
- private:
-  int threads_;
-};
+// Calls `work` on as many threads, with the number of each, as programs do that drive all GPUs of a node from one
+// process, and waits for all. Rethrows the first exception.
+void on_threads(int threads, const std::function<void(int)>& work);
 
 // A Summary describes the values of repetitions.
 struct Summary {
@@ -65,6 +58,7 @@ struct Protocol {
   std::chrono::duration<double> hot_warm_up{0.5};  // the same with GEMMs, whose clock the board lowers after a while
   std::chrono::duration<double> rest{1.0};         // idle time before work that is to begin cold
   std::chrono::duration<double> patience{20.0};    // time after which work counts as hung
+  double brevity = 1.0;                            // scales the duration of sustained work; 0.5 is half as long
 };
 
 // Memory owns an allocation on one GPU, or on the host for that GPU.
@@ -110,8 +104,7 @@ enum class Hog { stay, fma, cache, memory };
 
 class Lab {
  public:
-  // `brevity` scales the duration of sustained work; 0.5 is half as long.
-  Lab(std::vector<std::unique_ptr<Gpu>> gpus, Protocol protocol, Runtime& runtime, double brevity);
+  Lab(std::vector<std::unique_ptr<Gpu>> gpus, const Protocol& protocol, Runtime& runtime);
   ~Lab();
   Lab(const Lab&) = delete;
   Lab& operator=(const Lab&) = delete;
@@ -119,7 +112,6 @@ class Lab {
   int gpus() const { return static_cast<int>(stations_.size()); }
   Gpu& gpu(int number) { return *station(number).gpu; }
   const Protocol& protocol() const { return protocol_; }
-  double brevity() const { return brevity_; }
 
   // Calls `work` on the thread of every GPU and waits for all.
   void each(const std::function<void(int gpu)>& work);
@@ -134,16 +126,10 @@ class Lab {
   Timing time(const std::vector<Operation>& operations, const std::vector<int>& on = {});
   // Summarizes, by name, the figures that `measured` returns each time on the thread of one GPU, after warm-ups.
   std::map<std::string, Summary> sample(int gpu, const std::function<std::map<std::string, double>()>& measured);
-  // Records what the operation enqueues in a graph on these GPUs (none named: all), calls `timed` with an operation
-  // that replays the graph, and returns the result.
-  template <class Timed>
-  auto replay(const Operation& operation, const std::vector<int>& on, const Timed& timed) {
-    record(operation, on);
-    const auto forget = [&](void*) { forget_graphs(on); };
-    const std::unique_ptr<void, decltype(forget)> graphs(this, forget);  // also where `timed` throws
-    const auto launch = [this](int gpu, Stream stream) { this->gpu(gpu).launch(station(gpu).graph, stream); };
-    return timed(Operation{.launch = launch, .lane = operation.lane});
-  }
+  // Records what the operation enqueues in a graph on these GPUs (none named: all), and calls `timed` with an operation
+  // that replays the graph.
+  void replay(const Operation& operation, const std::vector<int>& on,
+              const std::function<void(const Operation& replayed)>& timed);
 
   Stream stream(int gpu, int lane, std::optional<int> cus = {}, int first_cu = 0);
   Event event(int gpu, int number);  // small numbers are for short-lived use
@@ -207,8 +193,6 @@ class Lab {
 
   Station& station(int gpu) { return stations_[static_cast<std::size_t>(gpu)]; }
   std::vector<double> run_once(int gpu, const std::vector<Operation>& operations);
-  void record(const Operation& operation, const std::vector<int>& on);
-  void forget_graphs(const std::vector<int>& on);
   Prepared prepare(int gpu, GemmShape shape, std::optional<int> cus, Operands operands);
   void forget_gemms();
   void push(int gpu, Collective kind, std::size_t bytes, Stream stream, bool in_a_row);
@@ -218,9 +202,7 @@ class Lab {
 
   std::vector<Station> stations_;
   Protocol protocol_;
-  Team team_;
   Runtime& runtime_;
-  double brevity_;
   std::size_t gemm_bytes_ = 0;  // matrices of all GEMMs of one GPU
 };
 

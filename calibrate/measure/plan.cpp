@@ -14,50 +14,10 @@
 
 namespace c3sim::measure {
 
-namespace {
-
-std::vector<Kind> read_kinds() {
-  const std::map<std::string_view, Kind::Measure*> measures{{"launches", measure_launch},
-                                                            {"gemms", measure_gemm},
-                                                            {"copies", measure_copy},
-                                                            {"fan_outs", measure_links},
-                                                            {"collectives", measure_collective},
-                                                            {"streams", measure_stream},
-                                                            {"loads", measure_load},
-                                                            {"series", measure_series},
-                                                            {"steady", measure_steady},
-                                                            {"duty_cycles", measure_steady},
-                                                            {"phases", measure_phase},
-                                                            {"pairs", measure_pair},
-                                                            {"probes", measure_probe},
-                                                            {"dependent", measure_dependent},
-                                                            {"copy_phases", measure_copy_phases},
-                                                            {"engines", measure_engine},
-                                                            {"back_to_back", measure_copy},
-                                                            {"links", measure_links},
-                                                            {"dispatch", measure_dispatch},
-                                                            {"link_power", measure_link_power},
-                                                            {"matrix_power", measure_steady}};
-  std::vector<Kind> kinds;
-  std::string usual_times;
-  for (const auto& [key, value] : entries_of(kinds_text())) {
-    if (key == "times") {
-      (kinds.empty() ? usual_times : kinds.back().times) = value;
-    } else if (key == "columns") {
-      kinds.back().columns = value;
-    } else {
-      kinds.push_back({key, value, "", usual_times, measures.at(key)});
-    }
-  }
-  return kinds;
-}
-
-}  // namespace
-
 const std::string& Arguments::text(std::string_view column) const {
   static const std::string nothing;
-  const auto found = std::ranges::find(cells_, column, &std::pair<std::string, std::string>::first);
-  return found == cells_.end() ? nothing : found->second;
+  const auto found = std::ranges::find(cells, column, &std::pair<std::string, std::string>::first);
+  return found == cells.end() ? nothing : found->second;
 }
 
 std::int64_t Arguments::number(std::string_view column) const {
@@ -65,41 +25,10 @@ std::int64_t Arguments::number(std::string_view column) const {
   return cell.empty() ? 0 : parse_count(cell, 0, std::numeric_limits<std::int64_t>::max());
 }
 
-GemmShape Arguments::shape() const { return parse_shape(text("gemm")); }
-
 std::string Arguments::spelled() const {
   std::string all;
-  for (const auto& [column, cell] : cells_) all += fmt::format("{}{}={}", all.empty() ? "" : " ", column, cell);
+  for (const auto& [column, cell] : cells) all += fmt::format("{}{}={}", all.empty() ? "" : " ", column, cell);
   return all;
-}
-
-std::span<const Kind> kinds() {
-  static const std::vector<Kind> all = read_kinds();
-  return all;
-}
-
-const Kind* kind_of(std::string_view name) {
-  const auto found = std::ranges::find(kinds(), name, &Kind::name);
-  return found == kinds().end() ? nullptr : &*found;
-}
-
-Row row_of(std::string_view name, const Summary& summary, double count) {
-  return {{fmt::format("{}_us", name), spelled(summary.median / count)},
-          {fmt::format("{}_p10_us", name), spelled(summary.low / count)},
-          {fmt::format("{}_p90_us", name), spelled(summary.high / count)},
-          {"n", std::to_string(summary.count)}};
-}
-
-Row row_of(const Timing& timing, double count, std::string_view name) {
-  Row row = row_of(name, timing.wall, count);
-  row["event_us"] = spelled(timing.all.median / count);
-  return row;
-}
-
-Row row_of(const BoardMean& mean, const std::string& power, const std::string& clock) {
-  return {{power, fmt::format("{:.1f}", mean.state.power)},
-          {clock, fmt::format("{:.0f}", mean.state.clock)},
-          {"samples", std::to_string(mean.samples)}};
 }
 
 namespace {
@@ -144,8 +73,9 @@ class Planner {
     std::erase_if(few, [](const std::string& shape) { return of(parse_shape(shape)) > 20e-3; });
     few.resize(std::min<std::size_t>(few.size(), 3));
     std::vector<std::string> gathered = values_of("1G,64M,256M,1M,16M,64K|4M,256K,4G");
-    std::erase_if(gathered,
-                  [this](const std::string& bytes) { return std::stoull(number_of(bytes)) * 3 >= machine_.memory; });
+    std::erase_if(gathered, [this](const std::string& bytes) {
+      return std::stoull(number_of(bytes)) * 3 >= machine_.device.memory;
+    });
     std::vector<int> peers;
     for (int peer = 1; peer < machine_.gpus; ++peer) peers.push_back(peer);
     return fmt::format(fmt::runtime(columns), fmt::arg("gemms", gemms), fmt::arg("short_gemms", fmt::join(few, ",")),
@@ -153,8 +83,8 @@ class Planner {
                        fmt::arg("copied", "1M,64M,4K,256M,64K|16M,4M,256K,16K,1G"),
                        fmt::arg("probed", asked_or("8192x8192x8192").front()),
                        fmt::arg("schedules", fmt::join(dependent_schedules(), ",")),
-                       fmt::arg("of_one", machine_.local_memory / 2048 * 2048),
-                       fmt::arg("of_four", machine_.local_memory / 4 / 2048 * 2048 - 2048));
+                       fmt::arg("of_one", machine_.device.local_memory / 2048 * 2048),
+                       fmt::arg("of_four", machine_.device.local_memory / 4 / 2048 * 2048 - 2048));
   }
 
   void add(std::string_view kind, const Arguments& arguments) {
@@ -186,7 +116,7 @@ class Planner {
       Arguments more = begun;
       for (const std::string& part : split(fmt::format("{}={}", name, value), '&')) {
         const std::size_t middle = part.find('=');
-        more.add(part.substr(0, middle), number_of(part.substr(middle + 1)));
+        more.cells.emplace_back(part.substr(0, middle), number_of(part.substr(middle + 1)));
       }
       add_all(kind, columns.substr(std::min(end + 2, columns.size())), more);
     }
@@ -213,8 +143,8 @@ class Planner {
     return values;
   }
   std::string number_of(const std::string& value) const {
-    if (value.ends_with("cus")) return std::to_string(std::stoi(value) * machine_.cus);
-    if (value.ends_with("/8")) return std::to_string(machine_.cus * std::stoi(value) / 8 / 2 * 2);
+    if (value.ends_with("cus")) return std::to_string(std::stoi(value) * machine_.device.cus);
+    if (value.ends_with("/8")) return std::to_string(machine_.device.cus * std::stoi(value) / 8 / 2 * 2);
     const std::size_t power = value.empty() ? 0 : std::string_view("KMG").find(value.back()) + 1;
     if (power == 0) return value;
     return std::to_string(parse_count(value.substr(0, value.size() - 1), 0, 1024) << 10 * power);
@@ -251,7 +181,7 @@ class Planner {
     const bool has_gemm = one.text("gemm").find('x') != std::string::npos;
     const double gemm = has_gemm ? of(one.shape()) : 0.0;
     if (kind == "launches") return runs(1e-3);
-    if (kind == "gemms") return runs(gemm * 8 / std::ceil(8 * number("cus") / machine_.cus), true);
+    if (kind == "gemms") return runs(gemm * 8 / std::ceil(8 * number("cus") / machine_.device.cus), true);
     if (kind == "collectives") return runs(gathered);
     if (kind == "copies") {
       const bool host = one.text("from") == "host" || one.text("to") == "host";
@@ -339,7 +269,7 @@ Arguments pair_of(const std::vector<std::string>& head, const std::vector<std::s
     for (const std::string_view column : columns) {
       const auto at = static_cast<std::size_t>(std::ranges::find(head, column) - head.begin());
       const std::string cell = at < head.size() ? cells[at] : "";
-      pair.add(std::string(column), cell == "-" || (column == "channels" && cell == "0") ? "" : cell);
+      pair.cells.emplace_back(column, cell == "-" || (column == "channels" && cell == "0") ? "" : cell);
     }
   }
   return pair;

@@ -1,5 +1,5 @@
-// Describes as data what is measured: kinds, each with a table of its own, and the items of the plan, each of which
-// gives a row or a few; what calibration needs first comes first.
+// Describes as data what is measured: kinds, each with a table of its own (measures.cpp), and the items of the plan,
+// each of which gives a row or a few (plan.cpp); what calibration needs first comes first.
 #pragma once
 
 #include <cstdint>
@@ -11,26 +11,20 @@
 #include <vector>
 
 #include "calibrate/measure/lab.h"
+#include "calibrate/measure/words.h"
 
 namespace c3sim::measure {
 
 // Arguments are what an item of the plan asks for: columns of its table and their cells.
-class Arguments {
- public:
-  Arguments() = default;
-  Arguments(std::initializer_list<std::pair<std::string, std::string>> cells) : cells_(cells) {}
+struct Arguments {
+  std::vector<std::pair<std::string, std::string>> cells;
 
-  void add(std::string column, std::string cell) { cells_.emplace_back(std::move(column), std::move(cell)); }
-  const std::vector<std::pair<std::string, std::string>>& cells() const { return cells_; }
   const std::string& text(std::string_view column) const;  // empty if the column is missing
   std::int64_t number(std::string_view column) const;      // 0 if the column is missing
   int count(std::string_view column) const { return static_cast<int>(number(column)); }
   std::size_t bytes() const { return static_cast<std::size_t>(number("bytes")); }
-  GemmShape shape() const;
+  GemmShape shape() const { return parse_shape(text("gemm")); }
   std::string spelled() const;  // "gemm=8192x8192x8192 cus=64", which identifies an item
-
- private:
-  std::vector<std::pair<std::string, std::string>> cells_;
 };
 
 // A Row has cells by column; missing ones are empty. Whoever writes the row adds the arguments.
@@ -52,28 +46,14 @@ std::span<const Kind> kinds();
 // Returns the kind of that name, or null.
 const Kind* kind_of(std::string_view name);
 
-// Returns the columns NAME_us, NAME_p10_us, NAME_p90_us and n; times are divided by `count`, the operations of a run.
-Row row_of(std::string_view name, const Summary& summary, double count = 1.0);
-// Returns the same columns by the host's clock, and event_us.
-Row row_of(const Timing& timing, double count = 1.0, std::string_view name = "time");
-// Returns the columns of power and clock, and samples.
-Row row_of(const BoardMean& mean, const std::string& power = "power_W", const std::string& clock = "clock_MHz");
-
-Kind::Measure measure_launch, measure_gemm, measure_steady, measure_series;
-Kind::Measure measure_copy, measure_copy_phases, measure_engine, measure_links, measure_link_power;
-Kind::Measure measure_collective, measure_pair, measure_dependent, measure_stream, measure_load, measure_phase;
-Kind::Measure measure_dispatch, measure_probe;
-
-// dependent_schedules() returns the names that measure_dependent knows. can_be_cut() returns whether the columns of a
-// shape lie on this number of GPUs in shards of equal pieces.
+// dependent_schedules() returns the names of the schedules that can be measured. can_be_cut() returns whether the
+// columns of a shape lie on this number of GPUs in shards of equal pieces.
 std::vector<std::string> dependent_schedules();
 bool can_be_cut(GemmShape shape, int gpus);
 
 struct Machine {
   int gpus = 1;
-  int cus = 1;                          // per GPU
-  std::size_t memory = 0;               // per GPU, in bytes
-  std::size_t local_memory = 0;         // per workgroup, in bytes
+  Device device;                        // what every GPU is
   std::vector<std::vector<int>> peers;  // by GPU: copy engines from GPU 0, preferred one first; empty: unknown
 };
 

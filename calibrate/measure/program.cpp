@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <cstdio>
@@ -24,6 +25,7 @@
 #include <set>
 #include <sstream>
 #include <stop_token>
+#include <string_view>
 #include <system_error>
 #include <thread>
 
@@ -31,30 +33,6 @@
 #include "calibrate/measure/words.h"
 
 namespace c3sim::measure {
-
-void Progress::begin(std::string_view kind, const std::string& item) {
-  if (terminal_) {
-    constexpr std::size_t width = 24;
-    const double share = planned_ > 0.0 ? std::min(1.0, planned_done_ / planned_) : 1.0;
-    const auto filled = static_cast<std::size_t>(share * width);
-    out_ << fmt::format("\r\033[K[{}{}] {}/{}, {} left  {} {}", std::string(filled, '#'),
-                        std::string(width - filled, '.'), done_, items_, left(), kind, item.substr(0, 60))
-         << std::flush;
-    drawn_ = true;
-  } else if (kind != kind_) {
-    const double share = items_ == 0 ? 1.0 : static_cast<double>(done_) / static_cast<double>(items_);
-    out_ << fmt::format("{:3.0f} %  {}, {} left\n", 100.0 * share, kind, left()) << std::flush;
-  }
-  kind_ = kind;
-}
-
-// Returns the estimated time left, corrected by how long the finished items took, in minutes and seconds.
-std::string Progress::left() const {
-  const double taken = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  const double pace = planned_done_ > 0.0 ? taken / planned_done_ : 1.0;
-  const auto whole = static_cast<long>(std::max(0.0, (planned_ - planned_done_) * pace));
-  return fmt::format("{}:{:02}", whole / 60, whole % 60);
-}
 
 namespace {
 
@@ -151,7 +129,7 @@ class ResultFolder {
     }
     for (Row row : rows) {
       row["gpus"] = std::to_string(gpus);
-      for (const auto& [column, value] : item.arguments.cells()) row[column] = value;
+      for (const auto& [column, value] : item.arguments.cells) row[column] = value;
       std::vector<std::string> cells;
       for (const std::string& column : split(std::string(kind.columns), ',')) {
         const auto found = row.find(column);
@@ -234,6 +212,64 @@ class ResultFolder {
 
 using Clock = std::chrono::steady_clock;
 
+// Progress shows how far a session is: a bar that is redrawn on a terminal, a line now and then elsewhere.
+class Progress {
+ public:
+  // `seconds` is the estimated duration of all items.
+  Progress(std::ostream& out, bool terminal, std::size_t items, double seconds)
+      : out_(out), terminal_(terminal), items_(items), planned_(seconds) {}
+
+  void begin(std::string_view kind, const std::string& item) {
+    if (terminal_) {
+      constexpr std::size_t width = 24;
+      const double share = planned_ > 0.0 ? std::min(1.0, planned_done_ / planned_) : 1.0;
+      const auto filled = static_cast<std::size_t>(share * width);
+      out_ << fmt::format("\r\033[K[{}{}] {}/{}, {} left  {} {}", std::string(filled, '#'),
+                          std::string(width - filled, '.'), done_, items_, left(), kind, item.substr(0, 60))
+           << std::flush;
+      drawn_ = true;
+    } else if (kind != kind_) {
+      const double share = items_ == 0 ? 1.0 : static_cast<double>(done_) / static_cast<double>(items_);
+      out_ << fmt::format("{:3.0f} %  {}, {} left\n", 100.0 * share, kind, left()) << std::flush;
+    }
+    kind_ = kind;
+  }
+  void end(double seconds) {  // the estimate of the item
+    ++done_;
+    planned_done_ += seconds;
+  }
+  // Prints a line that stays, in place of the bar.
+  void say(const std::string& line) {
+    close();
+    out_ << line << '\n' << std::flush;
+  }
+  // Wipes the bar away.
+  void close() {
+    if (drawn_) out_ << "\r\033[K" << std::flush;
+    drawn_ = false;
+  }
+
+ private:
+  // Returns the estimated time left, corrected by how long the finished items took, in minutes and seconds.
+  std::string left() const {
+    const double taken = std::chrono::duration<double>(Clock::now() - start_).count();
+    const double pace = planned_done_ > 0.0 ? taken / planned_done_ : 1.0;
+    const auto whole = static_cast<long>(std::max(0.0, (planned_ - planned_done_) * pace));
+    return fmt::format("{}:{:02}", whole / 60, whole % 60);
+  }
+
+  std::ostream& out_;
+  bool terminal_;
+  std::size_t items_;
+  std::size_t done_ = 0;
+  double planned_, planned_done_ = 0.0;
+  Clock::time_point start_ = Clock::now();
+  std::string kind_;
+  bool drawn_ = false;
+};
+
+constexpr int fine = 0, trouble = 1, wrong = 2;
+
 // An item may take this long beyond the patience with its work, and this many times its estimate.
 constexpr std::chrono::duration<double> grace{60.0};
 constexpr double slack = 10.0;
@@ -250,15 +286,6 @@ std::jthread watchdog(std::chrono::duration<double> limit, std::function<void()>
   });
 }
 
-struct SessionEnd {
-  std::size_t measured = 0;
-  std::size_t already = 0;   // in the folder before
-  std::size_t left_out = 0;  // unsupported here, or failed
-  std::size_t left = 0;      // not begun
-  // GPUs no longer answer: nothing of them may be touched, not even to release it.
-  bool broken = false;
-};
-
 class Session {
  public:
   Session(const std::vector<Item>& plan, Lab& lab, ResultFolder& folder, const Surroundings& surroundings)
@@ -269,22 +296,32 @@ class Session {
       open_.push_back(&item);
       seconds += item.seconds;
     }
-    end_.already = plan.size() - open_.size();
+    already_ = plan.size() - open_.size();
     progress_.emplace(surroundings.err, surroundings.terminal, open_.size(), seconds);
   }
 
-  // Measures the open items; none begins after `time_limit` minutes.
-  SessionEnd run(std::optional<double> time_limit) {
+  // Measures the open items; none begins after `time_limit` minutes. Tells what became of them in one line that begins
+  // with `name`, and returns the exit code.
+  int run(std::optional<double> time_limit, const std::string& name) {
     const Clock::time_point start = Clock::now();
-    end_.left = open_.size();
+    std::size_t left = open_.size();
     for (const Item* const item : open_) {
       const double taken = std::chrono::duration<double>(Clock::now() - start).count();
-      if (end_.broken || (time_limit && taken > 60.0 * *time_limit)) break;
-      --end_.left;
+      if (is_broken_ || (time_limit && taken > 60.0 * *time_limit)) break;
+      --left;
       measure(*item);
     }
     progress_->close();
-    return end_;
+    std::string text = fmt::format("{}: {} measured", name, measured_);
+    if (already_ > 0) text += fmt::format(", {} were there already", already_);
+    if (left_out_ > 0) text += fmt::format(", {} left out", left_out_);
+    if (left > 0) text += fmt::format(", {} not begun: the same command goes on with them", left);
+    if (is_broken_) {
+      surroundings_.abandon(text);
+      return trouble;
+    }
+    surroundings_.err << text << '\n';
+    return fine;
   }
 
  private:
@@ -295,7 +332,7 @@ class Session {
         watchdog(lab_.protocol().patience + surroundings_.pace * (grace + thought), [&] { bite(item); });
     try {
       folder_.add(item, item.kind->measure(lab_, item.arguments), lab_.gpus());
-      ++end_.measured;
+      ++measured_;
     } catch (const GpuError& error) {
       fail(item, error);
     }
@@ -303,7 +340,7 @@ class Session {
   }
 
   void fail(const Item& item, const GpuError& error) {
-    ++end_.left_out;
+    ++left_out_;
     switch (error.kind()) {
       case GpuError::Kind::unsupported:
         // Each reason is reported once, but of pairs, which people ask for one by one, every missing one is reported.
@@ -333,7 +370,7 @@ class Session {
   }
 
   void stop(const std::string& why) {
-    end_.broken = true;
+    is_broken_ = true;
     progress_->say(why);
   }
 
@@ -349,11 +386,12 @@ class Session {
   const Surroundings& surroundings_;
   std::vector<const Item*> open_;
   std::optional<Progress> progress_;
-  SessionEnd end_;
+  std::size_t already_ = 0;  // in the folder before
+  std::size_t measured_ = 0;
+  std::size_t left_out_ = 0;  // unsupported here, or failed
+  bool is_broken_ = false;    // GPUs no longer answer: nothing of them may be touched, not even to release it
   std::set<std::string> told_;
 };
-
-constexpr int fine = 0, trouble = 1, wrong = 2;
 
 struct Options {
   bool list = false;
@@ -463,9 +501,7 @@ std::vector<std::unique_ptr<Gpu>> open_gpus(Runtime& runtime, int wanted) {
 }
 
 Machine machine_of(Lab& lab) {
-  const Device& device = lab.gpu(0).device();
-  Machine machine{
-      .gpus = lab.gpus(), .cus = device.cus, .memory = device.memory, .local_memory = device.local_memory, .peers = {}};
+  Machine machine{.gpus = lab.gpus(), .device = lab.gpu(0).device(), .peers = {}};
   for (int peer = 0; peer < lab.gpus(); ++peer) {
     machine.peers.push_back(peer == 0 ? std::vector<int>{} : lab.gpu(0).copy_engines(lab.gpu(peer)));
   }
@@ -521,14 +557,6 @@ void print_plan(const std::vector<Item>& plan, std::ostream& out) {
   out << fmt::format("# all: {} measurements, some {:.1f} min\n", plan.size(), all / 60.0);
 }
 
-std::string summary_of(const SessionEnd& end, const std::filesystem::path& folder) {
-  std::string text = fmt::format("{}: {} measured", folder.string(), end.measured);
-  if (end.already > 0) text += fmt::format(", {} were there already", end.already);
-  if (end.left_out > 0) text += fmt::format(", {} left out", end.left_out);
-  if (end.left > 0) text += fmt::format(", {} not begun: the same command goes on with them", end.left);
-  return text;
-}
-
 int measure(Options& options, const Surroundings& surroundings) {
   const std::unique_ptr<Runtime> runtime = open_runtime(options, surroundings.backends);
   Protocol& protocol = options.protocol;
@@ -536,26 +564,19 @@ int measure(Options& options, const Surroundings& surroundings) {
     *time *= surroundings.pace;
   }
   for (const std::string& line : runtime->missing()) surroundings.err << "note: " << line << '\n';
-  Lab lab(open_gpus(*runtime, options.gpus), options.protocol, *runtime,
-          (options.wish.quick ? 0.6 : 1.0) * surroundings.pace);
+  protocol.brevity = (options.wish.quick ? 0.6 : 1.0) * surroundings.pace;
+  Lab lab(open_gpus(*runtime, options.gpus), protocol, *runtime);
   if (!options.pairs.empty()) options.wish.pairs = pairs_of(options.pairs, lab.gpus());
-  const std::vector<Item> plan = make_plan(options.wish, machine_of(lab), options.protocol);
+  const std::vector<Item> plan = make_plan(options.wish, machine_of(lab), protocol);
   if (options.dry_run) {
     print_plan(plan, surroundings.out);
     return fine;
   }
   ResultFolder folder(options.out, {.environment = environment_of(lab, *runtime),
-                                    .protocol = protocol_of(options.protocol),
+                                    .protocol = protocol_of(protocol),
                                     .occasion = fmt::format("{:%Y-%m-%d}, command: {}", fmt::gmtime(std::time(nullptr)),
                                                             options.command)});
-  const SessionEnd end = Session(plan, lab, folder, surroundings).run(options.time_limit);
-  const std::string summary = summary_of(end, options.out);
-  if (end.broken) {
-    surroundings.abandon(summary);
-    return trouble;
-  }
-  surroundings.err << summary << '\n';
-  return fine;
+  return Session(plan, lab, folder, surroundings).run(options.time_limit, options.out.string());
 }
 
 }  // namespace

@@ -78,9 +78,7 @@ struct Doings {
 
 Doings doings_of(std::span<const Stretch> stretches) {
   Doings all;
-  for (const Stretch& one : sim::in_short_steps(stretches)) {
-    all.add(one);
-  }
+  for (const Stretch& one : sim::in_short_steps(stretches)) all.add(one);
   all.settle();
   return all;
 }
@@ -148,15 +146,10 @@ using StepPlace = std::optional<std::size_t>;
 class StepOfWork {
  public:
   explicit StepOfWork(const Profile& profile) : profile_(profile), last_of_stream_(profile.streams.size()) {
-    const auto is_asked = [](const ProfiledWork& work) { return static_cast<bool>(work.asked); };
-    some_are_launched_ = std::ranges::any_of(profile.work, is_asked);
-    const auto named = [&profile](const std::string& name) {
-      return static_cast<std::size_t>(std::ranges::find(profile.steps, name, &ProfiledStep::name) -
-                                      profile.steps.begin());
-    };
+    some_are_launched_ = std::ranges::any_of(profile.work, [](const auto& work) { return bool{work.asked}; });
     for (const MarkedStep& one : profile.marked_steps) {
-      const std::size_t step = named(one.name);
-      if (step < profile.steps.size()) marked_.emplace_back(&one, step + 1);
+      const auto step = std::ranges::find(profile.steps, one.name, &ProfiledStep::name);
+      if (step != profile.steps.end()) marked_.emplace_back(&one, step - profile.steps.begin() + 1);
     }
   }
 
@@ -183,8 +176,7 @@ class StepOfWork {
     for (const auto& [mark, step] : marked_) {
       if (mark->device == device && mark->begin <= work.begin && work.begin < mark->end) return step;
     }
-    if (some_are_launched_)
-      return last_of_stream_[work.stream] ? *last_of_stream_[work.stream] : StepPlace(std::size_t{0});
+    if (some_are_launched_) return last_of_stream_[work.stream].value_or(StepPlace(std::size_t{0}));
     if (marked_.empty()) return within(work.begin);
     return std::ranges::all_of(marked_, [&work](const auto& one) { return work.begin < one.first->begin; })
                ? StepPlace(std::size_t{0})

@@ -12,23 +12,12 @@ namespace {
 
 using study::WorkClasses;
 
-PieceKind kind_of(WorkKind kind) {
-  if (kind == WorkKind::matrix) return PieceKind::matrix;
-  return kind == WorkKind::memory ? PieceKind::memory : PieceKind::other;
-}
-
 // Tenants holds what is known of each of a run's collectives, in their order.
 using Tenants = std::vector<const Tenant*>;
 Tenants tenants_of(const std::vector<models::CollectiveSpec>& collectives, Contention& contention) {
   Tenants tenants;
   for (const models::CollectiveSpec& one : collectives) tenants.push_back(&contention.tenant(one));
   return tenants;
-}
-
-std::optional<Beside> computes(const Piece& piece) {
-  if (piece.kind == PieceKind::matrix) return Beside::matrix;
-  if (piece.kind == PieceKind::memory) return Beside::memory;
-  return {};
 }
 
 // PieceClasses sorts pieces into classes: computation by kind, any other work, and each collective, for each GPU.
@@ -38,8 +27,7 @@ class PieceClasses {
   explicit PieceClasses(const Tenants& tenants) : tenants_(tenants) {}
 
   WorkClasses::Id class_of(const Piece& piece) {
-    const std::optional<Beside> kind = computes(piece);
-    const std::size_t sort = kind               ? static_cast<std::size_t>(*kind)
+    const std::size_t sort = piece.computes()   ? static_cast<std::size_t>(piece.kind)  // as of Neighbour
                              : piece.collective ? first_collective + *piece.collective
                                                 : besides;
     Gpu& gpu = gpus_[piece.device];
@@ -198,7 +186,7 @@ class Cutting {
     piece.end = at(part + 1);
     piece.alone = whole.alone / parts;
     if (piece.collective) piece.collective = 2 * *whole.collective + (parts > 1 ? 1 : 0);
-    if (part > 0) add_wait({result_.pieces.size() - 1, sim::Time(0)});
+    if (part > 0) result_.after.add({result_.pieces.size() - 1, sim::Time(0)});
     // Before its data a collective waits for the first part of what it sends. Its data then follow part by part.
     if (moves(i)) add_sources(i - 1, part);
     for (const After& after : run_.after[i]) add_after(i, part, after);
@@ -206,25 +194,23 @@ class Cutting {
     result_.pieces.push_back(piece);
   }
 
-  void add_wait(After one) { result_.after.add(one); }
-
   void add_sources(std::size_t wait, std::size_t part) {
     for (const After& one : run_.after[wait]) {
-      if (part > 0 && !one.of_begin && is_cut_[one.node]) add_wait({first_[one.node] + part, one.lag});
+      if (part > 0 && !one.of_begin && is_cut_[one.node]) result_.after.add({first_[one.node] + part, one.lag});
     }
   }
 
   void add_after(std::size_t i, std::size_t part, const After& one) {
     if (one.of_begin || run_.pieces[i].kind == PieceKind::waiting) {
-      add_wait({first_[one.node], one.lag, one.of_begin});
+      result_.after.add({first_[one.node], one.lag, one.of_begin});
     } else if (is_cut_[i] && moves(one.node) && !moves(i)) {
-      add_wait({first_[one.node] + part, one.lag});
+      result_.after.add({first_[one.node] + part, one.lag});
       // Computation waits for the computation before the collective, as its stream ran them in order.
       for (const After& before : run_.after[one.node - 1]) {
-        if (part == 0 && !before.of_begin) add_wait({last(before.node), sim::Time(0)});
+        if (part == 0 && !before.of_begin) result_.after.add({last(before.node), sim::Time(0)});
       }
     } else if (part == 0) {
-      add_wait({last(one.node), one.lag});
+      result_.after.add({last(one.node), one.lag});
     }
   }
 
@@ -244,6 +230,8 @@ Run take_apart(const Profile& profile, const Dependencies& dependencies, Content
   for (const ProfiledStream& stream : profile.streams) {
     if (!by_device.contains(stream.device)) by_device[stream.device] = computing(profile, stream.device);
   }
+  // The pieces of work of each WorkKind, until a collective is known to the model.
+  constexpr std::array kinds{PieceKind::matrix, PieceKind::memory, PieceKind::other, PieceKind::unknown};
   std::vector<Place> first(dependencies.nodes.size()),
       last(dependencies.nodes.size());  // first and last piece of each node
   const auto collectives = static_cast<std::size_t>(
@@ -260,7 +248,7 @@ Run take_apart(const Profile& profile, const Dependencies& dependencies, Content
     const ProfiledWork* const work = node.work ? &profile.work[*node.work] : nullptr;
     if (work != nullptr) piece.device = profile.streams[work->stream].device;
     const std::vector<Computing>& beside = by_device[piece.device];
-    if (work != nullptr) piece.kind = work->kind == WorkKind::collective ? PieceKind::unknown : kind_of(work->kind);
+    if (work != nullptr) piece.kind = kinds[static_cast<std::size_t>(work->kind)];
     const models::CollectiveSpec* const spec = work != nullptr ? profile.collective_of(*work) : nullptr;
     const Tenant* const tenant = spec != nullptr ? &traced.tenant(*spec) : nullptr;
     if (tenant != nullptr && !tenant->alone) run.not_simulated[tenant->why_not].add(work->line, work->length());

@@ -78,71 +78,75 @@ struct Versions {
   Version traced, replayed, predicted;
 };
 
-// Times are those of the whole run, or of a step on a GPU.
+// Times are those of the whole run or, where there is a step, of that step on a GPU.
 struct Times {
   Occupancy traced, replayed, predicted;
+  const StepWork* step = nullptr;
 };
 
+std::vector<study::Shown<Times>> shown_of_times() {
+  return {{{"measured_us", "measured", "us", 1}, [](const Times& row) { return row.traced.span; }},
+          {{"replayed_us", "replayed", "us", 1}, [](const Times& row) { return row.replayed.span; }},
+          {{"predicted_us", "predicted", "us", 1}, [](const Times& row) { return row.predicted.span; }},
+          {{"exposed_us", "exposed", "us", 1}, [](const Times& row) { return row.predicted.exposed(); }},
+          {{"overlapped_us", "overlapped", "us", 1}, [](const Times& row) { return row.predicted.overlapped; }}};
+}
+
+// Adds the columns of a row's step in front.
 template <class Row>
-std::vector<study::Shown<Row>> shown_of_times() {
-  return {{{"measured_us", "measured", "us", 1}, [](const Row& row) { return row.traced.span; }},
-          {{"replayed_us", "replayed", "us", 1}, [](const Row& row) { return row.replayed.span; }},
-          {{"predicted_us", "predicted", "us", 1}, [](const Row& row) { return row.predicted.span; }},
-          {{"exposed_us", "exposed", "us", 1}, [](const Row& row) { return row.predicted.exposed(); }},
-          {{"overlapped_us", "overlapped", "us", 1}, [](const Row& row) { return row.predicted.overlapped; }}};
+void add_step(std::vector<study::Shown<Row>>& shown) {
+  shown.insert(shown.begin(), {{{"step", "step", ""}, [](const Row& row) { return row.step->name; }},
+                               {{"gpu", "GPU", ""}, [](const Row& row) { return row.step->device; }}});
 }
 
 study::ResultTable whole_table(const Profile& profile, const Versions& versions, sim::Time simulated,
                                sim::Time without_waits) {
-  const Times whole{versions.traced.whole, versions.replayed.whole, versions.predicted.whole};
-  std::vector<study::Shown<Times>> shown = shown_of_times<Times>();
+  std::vector<study::Shown<Times>> shown = shown_of_times();
   shown.insert(shown.begin(), {{"trace", "trace", ""}, [&](const Times&) { return profile.file; }});
   shown.push_back({{"simulated_us", "replayed without waits", "us", 1}, [=](const Times&) { return simulated; }});
   shown.push_back(
       {{"without_waits_us", "predicted without waits", "us", 1}, [=](const Times&) { return without_waits; }});
-  return table_of(std::span(&whole, 1), shown);
+  return table_of(std::array{Times{versions.traced.whole, versions.replayed.whole, versions.predicted.whole}}, shown);
 }
 
 study::ResultTable step_table(const Profile& profile, const Versions& versions) {
-  struct Row : Times {
-    const StepWork& step;
-  };
   const std::vector<StepWork> steps = steps_of(profile);
-  const auto occupancies = [&, step_of = places_in(steps, profile)](const Version& version) {
-    return occupancies_of(stretches_of(version, step_of), steps.size());
-  };
-  const std::vector<Occupancy> traced = occupancies(versions.traced);
-  const std::vector<Occupancy> replayed = occupancies(versions.replayed);
-  const std::vector<Occupancy> predicted = occupancies(versions.predicted);
-  std::vector<Row> rows;
-  for (std::size_t i = 0; i < steps.size(); ++i) rows.push_back({{traced[i], replayed[i], predicted[i]}, steps[i]});
-  std::vector<study::Shown<Row>> shown{{{"step", "step", ""}, [](const Row& row) { return row.step.name; }},
-                                       {{"gpu", "GPU", ""}, [](const Row& row) { return row.step.device; }}};
-  std::ranges::move(shown_of_times<Row>(), std::back_inserter(shown));
+  std::vector<Times> rows(steps.size());
+  for (std::size_t i = 0; i < steps.size(); ++i) rows[i].step = &steps[i];
+  for (const auto& [version, times] : {std::pair(&versions.traced, &Times::traced),
+                                       {&versions.replayed, &Times::replayed},
+                                       {&versions.predicted, &Times::predicted}}) {
+    const std::vector<Occupancy> all = occupancies_of(stretches_of(*version, places_in(steps, profile)), steps.size());
+    for (std::size_t i = 0; i < steps.size(); ++i) rows[i].*times = all[i];
+  }
+  std::vector<study::Shown<Times>> shown = shown_of_times();
+  add_step(shown);
   return table_of(rows, shown);
 }
 
-// A row is an Occupancy with additional members.
-template <class Row>
-std::vector<study::Shown<Row>> shown_of_occupancy() {
-  return {{{"span_us", "first to last", "us", 1}, &Row::span},
-          {{"compute_us", "compute", "us", 1}, &Row::compute},
-          {{"communication_us", "communication", "us", 1}, &Row::communication},
-          {{"exposed_us", "exposed", "us", 1}, &Row::exposed},
-          {{"overlapped_us", "overlapped", "us", 1}, &Row::overlapped},
-          {{"idle_us", "idle", "us", 1}, &Row::idle}};
+// A Part is what a version of the run, or a step of the trace, keeps a GPU busy with.
+struct Part : Occupancy {
+  std::string version{};
+  const StepWork* step = nullptr;
+  sim::Time for_host{0};
+};
+
+std::vector<study::Shown<Part>> shown_of_parts() {
+  return {{{"span_us", "first to last", "us", 1}, &Part::span},
+          {{"compute_us", "compute", "us", 1}, &Part::compute},
+          {{"communication_us", "communication", "us", 1}, &Part::communication},
+          {{"exposed_us", "exposed", "us", 1}, &Part::exposed},
+          {{"overlapped_us", "overlapped", "us", 1}, &Part::overlapped},
+          {{"idle_us", "idle", "us", 1}, &Part::idle}};
 }
 
 study::ResultTable part_table(const Versions& versions) {
-  struct Row : Occupancy {
-    std::string version;
-  };
-  std::vector<Row> rows;
+  std::vector<Part> rows;
   for (const Version* const one : {&versions.traced, &versions.replayed, &versions.predicted}) {
     rows.push_back({one->whole, one->name});
   }
-  std::vector<study::Shown<Row>> shown = shown_of_occupancy<Row>();
-  shown.insert(shown.begin(), {{"version", "", ""}, &Row::version});
+  std::vector<study::Shown<Part>> shown = shown_of_parts();
+  shown.insert(shown.begin(), {{"version", "", ""}, &Part::version});
   return table_of(rows, shown);
 }
 
@@ -430,20 +434,15 @@ study::ResultTable table_of_file(const Profile& profile, const Rows& rows, std::
 }
 
 study::ResultTable step_table(const Profile& profile, const std::vector<StepWork>& steps) {
-  struct Row : Occupancy {
-    const StepWork& step;
-    sim::Time for_host{0};
-  };
-  std::vector<Row> rows;
-  for (const Occupancy& one : occupancies_of_steps(profile, steps)) rows.push_back({one, steps[rows.size()]});
+  std::vector<Part> rows;
+  for (const Occupancy& one : occupancies_of_steps(profile, steps)) rows.push_back({one, "", &steps[rows.size()]});
   for (const IdleGap& gap : idle_gaps(profile, steps)) {
     if (gap.by_host) rows[gap.step].for_host += gap.end - gap.begin;
   }
-  std::vector<study::Shown<Row>> shown = shown_of_occupancy<Row>();
-  shown.insert(shown.begin() + 1, {{"busy_us", "busy", "us", 1}, &Row::busy});
-  shown.insert(shown.begin(), {{{"step", "step", ""}, [](const Row& row) { return row.step.name; }},
-                               {{"gpu", "GPU", ""}, [](const Row& row) { return row.step.device; }}});
-  shown.push_back({{"host_gaps_us", "for the host", "us", 1}, &Row::for_host});
+  std::vector<study::Shown<Part>> shown = shown_of_parts();
+  shown.insert(shown.begin() + 1, {{"busy_us", "busy", "us", 1}, &Part::busy});
+  add_step(shown);
+  shown.push_back({{"host_gaps_us", "for the host", "us", 1}, &Part::for_host});
   return table_of_file(profile, rows, std::move(shown));
 }
 

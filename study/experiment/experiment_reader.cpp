@@ -6,7 +6,7 @@
 #include <numeric>
 #include <utility>
 
-#include "models/kernels/gemm_plan.h"
+#include "models/kernels/gemm.h"
 #include "sim/config/config_error.h"
 #include "sim/config/expression.h"
 #include "sim/config/files_read.h"

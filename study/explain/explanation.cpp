@@ -13,7 +13,6 @@
 #include <tuple>
 #include <utility>
 
-#include "models/machine/activity_tag.h"
 #include "models/machine/resource_kind.h"
 #include "models/node.h"
 #include "models/platform/device.h"

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "models/kernels/gemm.h"
-#include "models/kernels/gemm_plan.h"
 #include "models/node.h"
 #include "sim/config/nearest_name.h"
 #include "sim/simulator.h"

@@ -205,8 +205,7 @@ class SpreadOfGathers : public testing::Test {
     for (const Measurement& one : measurements) task.measurements.push_back(&one);
     task.step = &steps().front();
     std::vector<Observation> left_out;
-    for (const std::size_t row : outliers)
-      left_out.push_back({.of = &measurements[row], .where = "", .group = "", .kind = ""});
+    for (const std::size_t row : outliers) left_out.push_back({.of = &measurements[row], .where = "", .kind = ""});
     const std::vector<Spread> spreads = spreads_of(task, fitted_, left_out, 1);
     EXPECT_EQ(spreads.size(), 1U);
     return spreads.front().deviation;

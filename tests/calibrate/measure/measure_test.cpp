@@ -28,13 +28,14 @@ struct Outcome {
 
 // Runs c3sim-measure on fake GPUs.
 Outcome run(std::vector<std::string> arguments, const FakeMachine& machine = {},
-            const std::function<void()>& when_abandoned = {}) {
+            const std::function<void()>& when_abandoned = {}, bool terminal = false) {
   std::ostringstream out, err;
   Outcome outcome;
   const Surroundings surroundings{
       .backends = {{"fake", [&](const std::vector<std::string>&) { return open_fake(machine); }}},
       .out = out,
       .err = err,
+      .terminal = terminal,
       .pace = 0.01,
       .abandon = [&](const std::string& line) {
         outcome.abandoned += line;
@@ -137,8 +138,8 @@ TEST_F(MeasureTest, ProbesAreThoughtToTakeLessThanAMinute) {
   wish.only = {"probes"};
   Machine machine;
   machine.gpus = 8;
-  machine.cus = 304;
-  machine.memory = std::size_t{192} << 30;
+  machine.device.cus = 304;
+  machine.device.memory = std::size_t{192} << 30;
   double seconds = 0.0;
   for (const Item& item : make_plan(wish, machine, Protocol())) seconds += item.seconds;
   EXPECT_GT(seconds, 10.0);
@@ -246,6 +247,21 @@ TEST_F(MeasureTest, SeesThatAFailureTookTheGpuWithIt) {
                               }));
   EXPECT_EQ(outcome.code, 1);
   EXPECT_THAT(outcome.err, HasSubstr("a GPU answers no more"));
+}
+
+// Four GEMMs are thought to take equally long. None can be measured for a reason that is told once, in place of the
+// bar.
+TEST_F(MeasureTest, DrawsABarOnATerminalAlone) {
+  const FakeMachine machine = machine_that([](int, const std::string& call) {
+    if (call == "prepare_gemm") throw GpuError(GpuError::Kind::unsupported, "no GEMMs");
+  });
+  std::vector<std::string> arguments{"--only", "gemms", "--quick", "--shapes", "256x256x256", "--out", folder()};
+  const std::string drawn = run(arguments, machine, {}, true).err;
+  EXPECT_THAT(drawn, StartsWith("\r\033[K[........................] 0/4, "));
+  EXPECT_THAT(drawn, HasSubstr("\r\033[Kleft out: gemms gemm=256x256x256 cus=64: no GEMMs\n\r\033[K["));
+  EXPECT_THAT(drawn, HasSubstr("......] 3/4, "));
+  arguments.back() += "/again";
+  EXPECT_THAT(run(arguments, machine).err, StartsWith("  0 %  gemms, 0:00 left\nleft out: gemms "));
 }
 
 // Makes the machine from lines of settings: "gpus N", "boards no", "driver NAME", and "throws KIND CALL WHAT", which

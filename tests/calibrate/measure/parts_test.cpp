@@ -4,11 +4,9 @@
 
 #include <algorithm>
 #include <atomic>
-#include <sstream>
 
 #include "calibrate/measure/gpu.h"
 #include "calibrate/measure/lab.h"
-#include "calibrate/measure/program.h"
 #include "calibrate/measure/words.h"
 #include "tests/testing.h"
 
@@ -35,29 +33,23 @@ RC_GTEST_PROP(Summary, LiesWithinItsValues, (std::vector<double> values)) {
   RC_ASSERT(summary.median <= summary.high && summary.high <= most);
 }
 
-TEST(Team, DoesTheWorkOnEveryThread) {
-  Team team(4);
+TEST(Threads, DoTheWorkOnEach) {
   std::atomic<int> sum = 0;
-  for (int round = 0; round < 100; ++round) team.run([&](int number) { sum += number; });
+  for (int round = 0; round < 100; ++round) on_threads(4, [&](int number) { sum += number; });
   EXPECT_EQ(sum, 600);  // 0 + 1 + 2 + 3, a hundred times
 }
 
-TEST(Team, ThrowsWhatAThreadThrew) {
-  Team team(3);
+TEST(Threads, ThrowWhatOneOfThemThrew) {
   const auto work = [](int number) {
     if (number == 1) throw GpuError(GpuError::Kind::failed, "it broke");
   };
-  EXPECT_THROW(team.run(work), GpuError);
-  std::atomic<int> served = 0;
-  team.run([&](int) { ++served; });
-  EXPECT_EQ(served, 3) << "and goes on after that";
+  EXPECT_THROW(on_threads(3, work), GpuError);
 }
 
 TEST(Rendezvous, LetsNobodyGoOnBeforeAllAreThere) {
-  Team team(3);
   Rendezvous rendezvous(3);
   std::atomic<int> arrived = 0, early = 0, acted = 0;
-  team.run([&](int) {
+  on_threads(3, [&](int) {
     for (int round = 1; round <= 200; ++round) {
       ++arrived;
       rendezvous.arrive([&] { ++acted; });
@@ -69,10 +61,9 @@ TEST(Rendezvous, LetsNobodyGoOnBeforeAllAreThere) {
 }
 
 TEST(Rendezvous, FreesThoseWhoWaitForOneWhoGaveUp) {
-  Team team(3);
   Rendezvous rendezvous(3);
   std::atomic<int> freed = 0;
-  team.run([&](int number) {
+  on_threads(3, [&](int number) {
     if (number == 0) return rendezvous.give_up();
     if (!rendezvous.arrive()) ++freed;
   });
@@ -89,21 +80,6 @@ TEST(Words, RefuseWhatIsNoNumber) {
   for (const char* text : {"", "x", "1x", "-1", "1.5", "99999999999999999999", " 1"}) {
     EXPECT_THROW(parse_count(text, 0, 100), UserError) << text;
   }
-}
-
-TEST(Progress, DrawsABarOnATerminalAlone) {
-  std::ostringstream terminal, file;
-  for (std::ostringstream* out : {&terminal, &file}) {
-    Progress progress(*out, out == &terminal, 2, 10.0);
-    progress.begin("gemms", "gemm=1x1x1");
-    progress.end(5.0);
-    progress.begin("gemms", "gemm=2x2x2");
-    progress.say("a line");
-    progress.close();
-  }
-  EXPECT_THAT(terminal.str(), HasSubstr("[############............] 1/2"));
-  EXPECT_THAT(terminal.str(), HasSubstr("\r\033[Ka line\n"));
-  EXPECT_EQ(file.str(), "  0 %  gemms, 0:10 left\na line\n");
 }
 
 }  // namespace
