@@ -291,12 +291,13 @@ Results measured(Testbed& asked, const Experiment& experiment) {
   const Ran ran = run(testbed, experiment);
   const bool tells_alone = experiment.measures(Measured::alone);
   const auto is_pair = [&](const std::string& name) {
-    return std::ranges::count(experiment.pairs, name, &DependentPair::listed);
+    return std::ranges::count(experiment.pairs, name, &DependentPair::listed) > 0;
   };
-  const auto is_asked = [&](std::size_t place) {
-    return tells_alone && is_pair(experiment.graph.nodes()[place].listed) == 0;
-  };
-  const std::vector<std::optional<sim::Time>> alone = times_alone(testbed, ran.schedule, is_asked);
+  std::vector<std::optional<sim::Time>> alone(ran.schedule.size());
+  if (tells_alone) {
+    alone = times_alone(testbed, ran.schedule,
+                        [&](std::size_t place) { return !is_pair(experiment.graph.nodes()[place].listed); });
+  }
   std::vector<Together> operations;
   for (std::size_t i = 0; i < ran.schedule.size(); ++i) {
     named(operations, experiment.graph.nodes()[i].listed).add(ran.timeline.operations[i], ran.on_queue[i], alone[i]);
@@ -306,7 +307,7 @@ Results measured(Testbed& asked, const Experiment& experiment) {
     others[one.name + ".start_us"] = cell_of(one.start);
     others[one.name + ".end_us"] = cell_of(one.end);
     others[one.name + ".time_us"] = cell_of(one.time);
-    if (tells_alone && is_pair(one.name) == 0) others[one.name + ".alone_us"] = cell_of(one.alone);
+    if (tells_alone && !is_pair(one.name)) others[one.name + ".alone_us"] = cell_of(one.alone);
   }
   for (const DependentPair& pair : experiment.pairs) {
     if (!tells_alone) break;
