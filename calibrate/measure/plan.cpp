@@ -239,14 +239,10 @@ void require_one_of(const Words& words, const Arguments& pair, const char* colum
 }
 
 // Throws UserError where the cells are no pair.
-void check(const Arguments& pair, int gpus) {
+void check(const Arguments& pair) {
   parse_shape(pair.text("gemm"));
   parse_collective(pair.text("collective"));
   require_one_of(strategies, pair, "strategy");
-  const std::int64_t unit = std::int64_t{2} * gpus;  // numbers of two bytes, the same number for each GPU
-  if (parse_count(pair.text("bytes"), unit, largest_array) % unit != 0) {
-    throw UserError("bytes {} are no multiple of {}", pair.text("bytes"), unit);
-  }
   const std::string& strategy = pair.text("strategy");
   const bool has_variant = !pair.text("variant").empty();
   if (has_variant) require_one_of({"pcpy", "bcst", "swap", "b2b"}, pair, "variant");
@@ -262,14 +258,23 @@ void check(const Arguments& pair, int gpus) {
   }
 }
 
+// Returns the bytes of a pair as a number. Throws UserError unless each GPU gets as many numbers of two bytes.
+std::string bytes_of(const std::string& text, int gpus) {
+  const std::int64_t unit = std::int64_t{2} * gpus;
+  const std::int64_t bytes = parse_bytes(text, unit, largest_array);
+  if (bytes % unit != 0) throw UserError("bytes {} are no multiple of {}", text, unit);
+  return std::to_string(bytes);
+}
+
 // Returns the cells of a line by column; "-" and a `channels` of 0 become empty.
-Arguments pair_of(const std::vector<std::string>& head, const std::vector<std::string>& cells) {
+Arguments pair_of(const std::vector<std::string>& head, const std::vector<std::string>& cells, int gpus) {
   Arguments pair;
   for (const Words& columns : {needed, accepted}) {
     for (const std::string_view column : columns) {
       const auto at = static_cast<std::size_t>(std::ranges::find(head, column) - head.begin());
       const std::string cell = at < head.size() ? cells[at] : "";
-      pair.cells.emplace_back(column, cell == "-" || (column == "channels" && cell == "0") ? "" : cell);
+      const bool is_empty = cell == "-" || (column == "channels" && cell == "0");
+      pair.cells.emplace_back(column, is_empty ? "" : column == "bytes" ? bytes_of(cell, gpus) : cell);
     }
   }
   return pair;
@@ -299,8 +304,8 @@ std::vector<Arguments> read_pairs(const std::string& text, const std::string& na
       throw UserError("{}:{}: {} cells under {} columns", name, number, cells.size(), head.size());
     }
     try {
-      pairs.push_back(pair_of(head, cells));
-      check(pairs.back(), gpus);
+      pairs.push_back(pair_of(head, cells, gpus));
+      check(pairs.back());
     } catch (const UserError& fault) {
       throw UserError("{}:{}: {}", name, number, fault.what());
     }

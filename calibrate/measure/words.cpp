@@ -51,6 +51,19 @@ std::int64_t parse_count(const std::string& text, std::int64_t least, std::int64
   return value;
 }
 
+std::int64_t parse_bytes(const std::string& text, std::int64_t least, std::int64_t most) {
+  constexpr std::array<std::string_view, 3> units{"KiB", "MiB", "GiB"};
+  const auto unit = std::ranges::find_if(units, [&text](std::string_view known) { return text.ends_with(known); });
+  const auto shift = unit == units.end() ? 0 : 10 * (unit - units.begin() + 1);
+  const std::string count = shift == 0 ? text : text.substr(0, text.size() - unit->size());
+  try {
+    return parse_count(std::to_string(parse_count(count, 0, most >> shift) << shift), least, most);
+  } catch (const UserError&) {
+    throw UserError("'{}': {} to {} bytes are accepted, as a whole number with KiB, MiB, GiB or no unit", text, least,
+                    most);
+  }
+}
+
 std::string spelled(double value) { return fmt::format("{:.3f}", value); }
 
 std::vector<std::string> split(const std::string& text, char at) {

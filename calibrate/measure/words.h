@@ -19,6 +19,8 @@ std::string_view to_string(Collective collective);
 GemmShape parse_shape(const std::string& text);
 Collective parse_collective(const std::string& text);
 std::int64_t parse_count(const std::string& text, std::int64_t least, std::int64_t most);
+// Accepts a number of bytes, "134217728", or one with a unit, "128MiB".
+std::int64_t parse_bytes(const std::string& text, std::int64_t least, std::int64_t most);
 
 // Returns a number as tables have it, with three decimals.
 std::string spelled(double value);

@@ -1,6 +1,7 @@
 #include "study/report/table_summary.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -292,11 +293,15 @@ std::vector<std::vector<Cell>> rows_of(const TableSummary& summary, std::vector<
   return rows;
 }
 
+bool is_of(const TableSummary::PublishedFigure& figure, const std::vector<Cell>& row) {
+  return std::ranges::all_of(figure.words,
+                             [&row](const auto& word) { return word_of(row[word.first]) == word.second; });
+}
+
 // Sets what is published of a row, which is not empty.
 void add_published(const TableSummary& summary, std::vector<Cell>& row) {
   for (const TableSummary::PublishedFigure& figure : summary.published) {
-    const auto has_word = [&row](const auto& word) { return word_of(row[word.first]) == word.second; };
-    if (!std::ranges::all_of(figure.words, has_word)) continue;
+    if (!is_of(figure, row)) continue;
     row[figure.column] = number_or_reason(
         [&]() -> Cell { return number_of_row(figure.value, summary.key + ".published", summary.columns, row); });
   }
@@ -375,6 +380,25 @@ std::vector<NamedTable> summarized(std::span<const TableSummary> summaries, cons
     tables.push_back({summary.key, summary.title, std::move(table), in_text, std::move(charts)});
   }
   return tables;
+}
+
+std::vector<std::string> published_of_no_row(std::span<const TableSummary> summaries,
+                                             std::span<const NamedTable> tables) {
+  std::vector<std::string> sentences;
+  for (const TableSummary& summary : summaries) {
+    const ResultTable& table = std::ranges::find(tables, summary.key, &NamedTable::key)->table;
+    for (const TableSummary::PublishedFigure& figure : summary.published) {
+      const auto is_beside = [&figure](const std::vector<Cell>& row) { return is_of(figure, row); };
+      if (figure.words.empty() || std::ranges::any_of(table.rows(), is_beside)) continue;
+      std::vector<std::string> words;
+      for (const auto& [column, word] : figure.words)
+        words.push_back(fmt::format("{} {}", summary.columns[column].key, word));
+      std::string sentence = fmt::format("What is published of {} is not shown: the summary {} has no such row.",
+                                         fmt::join(words, ", "), summary.key);
+      if (sentences.empty() || sentences.back() != sentence) sentences.push_back(std::move(sentence));
+    }
+  }
+  return sentences;
 }
 
 }  // namespace c3sim::study

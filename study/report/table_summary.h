@@ -82,4 +82,8 @@ std::vector<TableSummary> read_summaries(sim::Section& section, std::span<const 
 // Returns the tables of the summaries of these results. A figure that cannot be computed has its reason as its cell.
 std::vector<NamedTable> summarized(std::span<const TableSummary> summaries, const ResultTable& results);
 
+// Returns a sentence for each row that figures are published of and that no table of the summaries has.
+std::vector<std::string> published_of_no_row(std::span<const TableSummary> summaries,
+                                             std::span<const NamedTable> tables);
+
 }  // namespace c3sim::study

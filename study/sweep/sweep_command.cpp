@@ -188,6 +188,10 @@ Results answer_sweep(Request& request) {
   Platforms platforms(platform);
   const SweepStudy study = read_sweep_study(root, platforms, std::move(experiment), most_points);
   config.finish();
+  std::vector<std::string> of_summaries;
+  for (const TableSummary& summary : study.summaries) of_summaries.push_back(summary.key + ".csv");
+  request.check_output_folder(arguments, "--out", request.out_folder(), of_summaries);
+  arguments.check();
   if (request.says("check")) {
     ResultTable points({{"points", "points", ""}});
     points.add_row({static_cast<std::int64_t>(study.points.size())});

@@ -251,7 +251,9 @@ class Summary {
     Results results{fmt::format("{}", fmt::join(names, ", ")), {table()}, {}, {}, study_.name, sentences()};
     if (!study_.summaries.empty()) {
       results.tables.front().in_text = false;
-      std::ranges::move(summarized(study_.summaries, answered()), std::back_inserter(results.tables));
+      std::vector<NamedTable> tables = summarized(study_.summaries, answered());
+      std::ranges::move(published_of_no_row(study_.summaries, tables), std::back_inserter(results.notes));
+      std::ranges::move(tables, std::back_inserter(results.tables));
     }
     if (!fronts_.empty()) results.tables.push_back(best());
     if (NamedTable choices = tally_.table(); fronts_.size() > 1 && !choices.table.rows().empty()) {

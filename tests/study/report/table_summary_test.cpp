@@ -98,6 +98,13 @@ TEST(TableSummaries, AverageWithinGroupsFirstAndStandBesidePublishedFigures) {
   EXPECT_EQ(chart.bars[1].published[1], (Published{1.05, 3.0}));
 }
 
+TEST(TableSummaries, TellOfWhichRowsFiguresArePublishedInVain) {
+  const ResultTable table = scenarios({{a, x, 1.6, 2.0}});
+  const std::vector<TableSummary> summaries = summaries_of(by_maker, table);
+  EXPECT_THAT(published_of_no_row(summaries, summarized(summaries, table)),
+              ElementsAre("What is published of maker b is not shown: the summary by_maker has no such row."));
+}
+
 // By class, the best of a row's own scenarios are 3 of x and 4 of y; nothing is published of a row of nothing.
 TEST(TableSummaries, RowsMayHaveFiguresOfTheirOwn) {
   const NamedTable summary = tables_of(R"(summaries:
