@@ -61,6 +61,8 @@ std::string example_in(const std::string& notes) {
 
 struct KindOfFile {
   std::string_view key, what, reader;
+  bool is_earlier = false;     // c3sim run read such files once, and nothing reads them any more
+  std::string_view also_of{};  // command whose files may have this key, too
 };
 // The first key that a file has tells its kind.
 constexpr std::array kinds_of_files{KindOfFile{"ask", "a study", "c3sim sweep"},
@@ -68,17 +70,17 @@ constexpr std::array kinds_of_files{KindOfFile{"ask", "a study", "c3sim sweep"},
                                     KindOfFile{"pairs",
                                                "an earlier study of pairs, which are cases of an axis now as in "
                                                "configs/studies/conccl.yaml",
-                                               "c3sim sweep"},
+                                               "c3sim sweep", true},
                                     KindOfFile{"sublayers",
                                                "an earlier study of sub-layers, which are points now as in "
                                                "configs/studies/t3.yaml",
-                                               "c3sim sweep"},
+                                               "c3sim sweep", true},
+                                    KindOfFile{"axes", "a study", "c3sim sweep"},
+                                    KindOfFile{"collectives", "a list of what to tune", "c3sim tune"},
                                     KindOfFile{"schedules",
                                                "an earlier study of schedules, which are points now as in "
                                                "configs/studies/ficco.yaml",
-                                               "c3sim sweep"},
-                                    KindOfFile{"axes", "a study", "c3sim sweep"},
-                                    KindOfFile{"collectives", "a list of what to tune", "c3sim tune"},
+                                               "c3sim sweep", true, "tune"},
                                     KindOfFile{"fabric", "a platform", "--platform"},
                                     KindOfFile{"heads", "a model", "--model"},
                                     KindOfFile{"model", "a study of serving", "c3sim serve"}};
@@ -448,11 +450,14 @@ Platform PlatformShelf::read(const std::filesystem::path& file, const Settings& 
 void refuse_file_of_another(sim::Config& config, std::string_view command) {
   sim::Section root = config.root();
   const std::vector<std::string> keys = root.keys();
-  const auto* const kind = std::ranges::find_if(
-      kinds_of_files, [&keys](const KindOfFile& one) { return std::ranges::count(keys, one.key) > 0; });
-  if (kind == kinds_of_files.end() || kind->reader.ends_with(command)) return;
-  root.fault(kind->key,
-             fmt::format("this is a key of {}, which {} reads, not c3sim {}", kind->what, kind->reader, command));
+  const auto* const kind = std::ranges::find_if(kinds_of_files, [&](const KindOfFile& one) {
+    return std::ranges::count(keys, one.key) > 0 && one.also_of != command;
+  });
+  if (kind == kinds_of_files.end()) return;
+  const bool is_read_here = kind->reader.ends_with(command);
+  if (is_read_here && !kind->is_earlier) return;
+  root.fault(kind->key, fmt::format("this is a key of {}, which {} reads{}", kind->what, kind->reader,
+                                    is_read_here ? "" : fmt::format(", not c3sim {}", command)));
   config.check();
 }
 

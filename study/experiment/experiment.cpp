@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <utility>
@@ -283,6 +284,7 @@ Results run_experiment(Testbed& asked, const Experiment& experiment) {
     results.tables.push_back({"operations", "Operations of the file", table_of_operations(operations), true, {}, true});
   if (streams.size() > 1)
     results.tables.push_back({"streams", "Streams", table_of_streams(streams, ran.makespan), true, {}, true});
+  if (&testbed != &asked) std::ranges::move(testbed.warnings(), std::back_inserter(results.warnings));
   return results;
 }
 

@@ -103,7 +103,8 @@ models::FusedSpec read_fused(sim::Section section, const models::PlatformSpec& p
   const auto tiles = static_cast<std::uint64_t>(section.integer("tiles", 1, most_tiles));
   if (section.has("pieces"))
     section.fault("tiles", "says how many pieces there are, as 'pieces' does: one is accepted");
-  if (!section.is_sound("gemm") || !section.is_sound("tiles")) return fused;
+  const bool has_plan = platform.gpu.gemm.precision(fused.gemm.dtype).has_value();  // else it is impossible
+  if (!section.is_sound("gemm") || !section.is_sound("tiles") || !has_plan) return fused;
   const auto of_shard = models::plan_gemm(platform.gpu, fused.gemm).pieces() / fused.gpus_of(platform.gpus);
   fused.pieces = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(of_shard) / tiles));
   return fused;

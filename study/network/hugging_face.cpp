@@ -47,11 +47,14 @@ std::set<std::string> names_in(const Json& told) {
   return names;
 }
 
+constexpr int deepest = 32;  // of what is nested; more than any file has, and less than fills the stack
+
 // Parses the object of a config.json; a key that it has twice, of which the parser would take one, is a fault.
 Json parse(std::string_view text, const std::string& file) {
   std::vector<sim::Fault> faults;
   std::set<std::string> keys;
   const auto look = [&](int depth, Json::parse_event_t event, const Json& parsed) {
+    if (depth > deepest) throw Json::other_error::create(501, "nested too deep", nullptr);
     if (event == Json::parse_event_t::key && depth == 1 && !keys.insert(parsed.get<std::string>()).second) {
       faults.push_back({file, parsed.get<std::string>().substr(0, shown_of_json), "is there twice"});
     }
@@ -66,6 +69,9 @@ Json parse(std::string_view text, const std::string& file) {
     throw sim::ConfigError(
         {{fmt::format("{}:{}:{}", file, std::ranges::count(before, '\n') + 1, before.size() - line_start + 1), "",
           "is no JSON from here on: a config.json is accepted"}});
+  } catch (const Json::exception&) {
+    throw sim::ConfigError(
+        {{file, "", fmt::format("is nested more than {} deep, or has a number that is too large for JSON", deepest)}});
   }
   if (!object.is_object()) throw sim::ConfigError({{file, "", "is no JSON object: a config.json is accepted"}});
   if (!faults.empty()) throw sim::ConfigError(std::move(faults));
@@ -89,11 +95,12 @@ class Architectures {
     return types;
   }
   // Returns the architecture of a type with all its parts, merged over the one that its key `like` names; null if the
-  // type is not known.
-  Json of(const std::string& type) const {
+  // type is not known. `level` counts how many such keys led here.
+  Json of(const std::string& type, int level = 0) const {
+    if (level > deepest) throw Json::other_error::create(501, "a type is like itself", nullptr);
     for (const Json& one : table_.at("architectures")) {
       if (one.at("type") != type) continue;
-      Json whole = one.contains("like") ? of(one.at("like").get<std::string>())
+      Json whole = one.contains("like") ? of(one.at("like").get<std::string>(), level + 1)
                                         : Json{{"network", Json::object()},
                                                {"variants", Json::array()},
                                                {"defaults", Json::object()},
@@ -101,6 +108,7 @@ class Architectures {
                                                {"only", Json::object()},
                                                {"ignores", Json::array()},
                                                {"class", ""}};
+      if (whole.is_null()) throw Json::other_error::create(501, type + " is like a type that is not there", nullptr);
       Json ignores = whole["ignores"];
       whole.merge_patch(one);
       for (const Json& key : one.value("ignores", Json::array())) ignores.push_back(key);
@@ -663,7 +671,7 @@ sim::ConfigError unknown_type(const Architectures& all, const Json& object, cons
 
 ReadModel read_hugging_face(std::string_view text, const std::string& file,
                             std::span<const std::filesystem::path> config_folders, std::span<const std::string> ignores,
-                            const std::string& like) {
+                            const std::string& like) try {
   const Architectures all(config_folders);
   Json object = parse(text, file);
   std::vector<std::string> left_out;
@@ -706,6 +714,11 @@ ReadModel read_hugging_face(std::string_view text, const std::string& file,
   read.ignored = keys.finish(architecture["ignores"], all);
   read.ignored.insert(read.ignored.begin(), left_out.begin(), left_out.end());
   return read;
+} catch (const Json::exception& error) {
+  const std::string_view what = error.what();  // behind the name of the exception in brackets
+  throw sim::ConfigError(
+      {{"architectures.json", "",
+        fmt::format("is at fault, as it does not say how {} is read: {}", file, what.substr(what.find("] ") + 2))}});
 }
 
 }  // namespace c3sim::study

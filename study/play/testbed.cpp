@@ -161,6 +161,15 @@ void Testbed::count(const Timeline& timeline) {
   count(timeline.clock_search);
 }
 
+void Testbed::learn_from(const Testbed& other) {
+  for (const auto& [what, timeline] : other.runs_.runs()) {
+    const auto& [between, schedule] = what;
+    if (runs_.find(schedule, between) != nullptr) continue;
+    count(timeline);
+    runs_.keep(schedule, between, timeline);
+  }
+}
+
 void Testbed::count(ClockSearch search) {
   if (search != ClockSearch::settled) bad_searches_.insert(search);
 }
@@ -361,6 +370,7 @@ void for_each_on_testbeds(Testbed& first, std::size_t count,
     idle.push_back(&testbed);
   };
   for_each_index(count, ask, progress, jobs);
+  for (const std::unique_ptr<Testbed>& other : others) first.learn_from(*other);
 }
 
 }  // namespace c3sim::study

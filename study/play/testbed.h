@@ -53,6 +53,7 @@ class RunCache {
   const Timeline* find(const Schedule& schedule, Between between) const;
   const Timeline& keep(const Schedule& schedule, Between between, Timeline timeline);
   std::size_t size() const { return runs_.size(); }
+  const auto& runs() const { return runs_; }  // timelines by pairs of Between and Schedule
 
  private:
   // Orders pairs of Between and Schedule by what decides how they play out.
@@ -133,6 +134,8 @@ class Testbed {
 
   // Counts, for warnings(), a run that was watched or played elsewhere.
   void count(const Timeline& timeline);
+  // Recalls and counts the runs of another testbed of the same platform that this one has not played.
+  void learn_from(const Testbed& other);
 
   // Returns what readers of the answers should know about the runs so far.
   std::vector<std::string> warnings() const;
@@ -157,7 +160,8 @@ class Testbed {
 
 // Calls work(testbed, 0) to work(testbed, count - 1) like for_each_index. The testbeds are `first` and others like it,
 // made as needed; each serves one thread at a time and keeps answers. The answers of a testbed do not depend on earlier
-// questions, so that results depend only on the index.
+// questions, so that results depend only on the index. In the end `first` learns from the others, so that its warnings
+// are of all runs.
 void for_each_on_testbeds(Testbed& first, std::size_t count,
                           const std::function<void(Testbed& testbed, std::size_t index)>& work,
                           const Progress& progress, int jobs);

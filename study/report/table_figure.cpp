@@ -181,20 +181,25 @@ TableFigure read_table_figure(sim::Section section) {
   return figure;
 }
 
-std::string why_no_figure(const TableFigure& figure, std::span<const Column> columns) {
+std::optional<sim::Fault> fault_of(const TableFigure& figure, std::span<const Column> columns) {
   std::vector<Cell> likely;  // numbers that differ, so that their differences divide
   for (std::size_t place = 0; place < columns.size(); ++place) likely.emplace_back(2.0 + static_cast<double>(place));
+  const char* key = "by";
   try {
     TableReader reader(figure, columns);
     if (!figure.by.empty()) reader.word(likely, figure.by);
+    key = "within";
     for (const std::string& name : figure.within) reader.word(likely, name);
+    key = "where";
     for (const TableFigure::Condition& one : figure.where) reader.meets(likely, one);
+    key = "of";
     for (const std::string& of : figure.of) reader.number(likely, of);
+    key = "per";
     if (!figure.per.empty()) reader.number(likely, figure.per);
   } catch (const sim::ConfigError& error) {
-    return error.faults().front().what;
+    return sim::Fault{"", key, error.faults().front().what};
   } catch (const std::runtime_error& error) {
-    return error.what();
+    return sim::Fault{"", key, error.what()};
   }
   return {};
 }

@@ -28,6 +28,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/config/config_error.h"
 #include "sim/config/config_section.h"
 #include "study/report/result_table.h"
 
@@ -54,8 +55,9 @@ struct TableFigure {
 TableFigure read_table_figure(sim::Section section);
 std::vector<TableFigure::Condition> read_conditions(sim::Section& section);
 
-// Returns why tables with these columns have no such figure; the result is empty if they have it.
-std::string why_no_figure(const TableFigure& figure, std::span<const Column> columns);
+// Returns why tables with these columns have no such figure, with the key at fault as its path; nothing if they have
+// it.
+std::optional<sim::Fault> fault_of(const TableFigure& figure, std::span<const Column> columns);
 
 // Returns the rows that meet all conditions of a figure.
 ResultTable rows_that_meet(const TableFigure& figure, const ResultTable& table);

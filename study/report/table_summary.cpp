@@ -20,10 +20,11 @@ namespace {
 
 using ColumnFigure = TableSummary::ColumnFigure;
 
-// Reports why columns have no such figure; `key` is where the file has it.
+// Reports why columns have no such figure; `key` is where the file has what it is of.
 void check(const TableFigure& figure, std::span<const Column> columns, sim::Section& section, std::string_view key) {
   if (columns.empty() || !section.is_sound(key)) return;  // a fault elsewhere left no columns
-  if (const std::string why = why_no_figure(figure, columns); !why.empty()) section.fault(key, why);
+  const std::optional<sim::Fault> fault = fault_of(figure, columns);
+  if (fault && section.is_sound(fault->path)) section.fault(fault->path == "of" ? key : fault->path, fault->what);
 }
 
 void check_name(const std::string& name, std::span<const Column> columns, sim::Section& section, std::string_view key) {
@@ -31,12 +32,14 @@ void check_name(const std::string& name, std::span<const Column> columns, sim::S
   section.fault(key, fmt::format("'{}' is no column{}", name, sim::name_hint(name, columns, &Column::key)));
 }
 
-// Returns the columns that figures of the next column may name: those of the summarized table, then earlier ones.
+// Returns the columns that figures of the next column may name: those of the summarized table, then earlier ones that
+// have figures, as what is published stands beside them in the end.
 std::vector<Column> known_to(const TableSummary& summary, std::span<const Column> of) {
   std::vector<Column> known(of.begin(), of.end());
   if (of.empty()) return known;  // a fault elsewhere left no columns
-  known.insert(known.end(), summary.columns.begin() + static_cast<std::ptrdiff_t>(summary.words()),
-               summary.columns.end());
+  for (std::size_t c = 0; c < summary.figures.size(); ++c) {
+    if (!summary.figures[c].is_none()) known.push_back(summary.columns[summary.words() + c]);
+  }
   return known;
 }
 
@@ -65,8 +68,9 @@ void read_column(sim::Section section, std::span<const Column> source, TableSumm
   if (section.has("nearest")) {
     figure.nearest = section.texts("nearest");
     for (const std::string& name : figure.nearest) check_name(name, of, section, "nearest");
+    if (figure.nearest.empty()) section.fault("nearest", "at least one column is due");
     figure.shows = section.text("shows");
-    check_name(figure.shows, of, section, "shows");
+    if (section.has("shows")) check_name(figure.shows, of, section, "shows");
     return;
   }
   if (section.has("word")) {

@@ -37,7 +37,9 @@ std::string path_of(const std::string& name) {
 
 // Returns the mechanisms that a point's machine lacks: "none", "sharing", all by which work at once slows itself down,
 // or names separated by commas. Throws sim::ConfigError.
-std::vector<models::Mechanism> mechanisms_in(std::string names) {
+std::vector<models::Mechanism> lacking(std::span<const Assignment> assignments) {
+  const auto without = std::ranges::find(assignments, without_word, &Assignment::name);
+  std::string names = without == assignments.end() ? "none" : without->value;
   if (names == "none") return {};
   if (names == "sharing") return {models::sharing_mechanisms.begin(), models::sharing_mechanisms.end()};
   std::erase(names, ' ');
@@ -221,9 +223,7 @@ models::PlatformSpec Platforms::with(std::span<const Assignment> assignments) co
   const Platform& platform = named(assignments);
   const std::vector<std::string> changes = texts(platform, assignments);
   models::PlatformSpec spec = changes.empty() ? platform.spec : reassign(platform, changes);
-  const auto without = std::ranges::find(assignments, without_word, &Assignment::name);
-  if (without == assignments.end()) return spec;
-  for (const models::Mechanism mechanism : mechanisms_in(without->value)) spec.without.add(mechanism);
+  for (const models::Mechanism mechanism : lacking(assignments)) spec.without.add(mechanism);
   return spec;
 }
 
@@ -254,7 +254,10 @@ Testbed& MachineCache::machine(std::span<const Assignment> assignments) {
 
 const Ensemble& MachineCache::ensemble(std::span<const Assignment> assignments, const Sampling& sampling) {
   if (!ensemble_ || !std::ranges::equal(assignments, assignments_of_ensemble_)) {
-    const Platform& platform = platforms_.named(assignments);
+    const Platform& named = platforms_.named(assignments);
+    Beside asked = named.asked;
+    for (const models::Mechanism mechanism : lacking(assignments)) asked.without.add(mechanism);
+    const Platform platform = beside(named, std::move(asked));
     constexpr int jobs = 1;  // many threads ask points already
     ensemble_ =
         std::make_unique<Ensemble>(platform, sampling, jobs, Progress{}, Platforms::texts(platform, assignments));

@@ -77,7 +77,7 @@ std::vector<std::string> names_in(const std::string& list) {
 }
 
 // The first input is a config.json; one without text is a file of tests/data/models. Other inputs are the values of the
-// options --ignore and --like.
+// options --ignore and --like, or the text of an architectures.json that is read instead of the shipped one.
 TEST(HuggingFace, ReadsWhatIsAccepted) {
   expect_samples("architectures.samples", [](const Sample& sample) {
     const std::string& name = sample.inputs.front().first;
@@ -87,9 +87,12 @@ TEST(HuggingFace, ReadsWhatIsAccepted) {
       return said.contains(key) ? boost::trim_copy(said.at(key)) : std::string();
     };
     const std::string config = text.empty() ? content(file_of(name)) : text;
+    std::vector<std::filesystem::path> configs = folders;
+    if (said.contains("architectures.json"))
+      configs = {written("architectures.json", option("architectures.json")).parent_path()};
     std::string words;
     const std::string fault = config_fault([&] {
-      words = words_of(read_hugging_face(config, name, folders, names_in(option("--ignore")), option("--like")));
+      words = words_of(read_hugging_face(config, name, configs, names_in(option("--ignore")), option("--like")));
     });
     return fault.empty() ? words : fault + '\n';
   });

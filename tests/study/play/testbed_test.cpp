@@ -40,6 +40,27 @@ TEST_F(TestbedTest, WarnsOfWhatIsCounted) {
               testing::ElementsAre(HasSubstr("(instants: 3)"), HasSubstr("above the cap of 750 W")));
 }
 
+// A cap of 250 W is below what the pairs draw, so that the search for clock and power is given up.
+TEST_F(TestbedTest, WarnsAlikeHoweverManyThreadsAsk) {
+  models::PlatformSpec capped = mi300x().spec;
+  capped.gpu.power.cap = sim::Watts(250.0);
+  const auto warnings_of = [&capped](int jobs) {
+    Testbed testbed(capped);
+    for_each_on_testbeds(
+        testbed, 6,
+        [](Testbed& own, std::size_t index) {
+          const models::CollectiveSpec gather =
+              collective(models::Backend::rccl, models::CollectiveKind::all_gather, 64_MiB);
+          const models::GemmShape gemm{4096, 4096, 4096 + 512 * static_cast<int>(index)};
+          own.run({operation_of(gemm, {}, "s"), operation_of(on_gpus_of(own.platform(), gather), {}, "t")});
+        },
+        {}, jobs);
+    return testbed.warnings();
+  };
+  EXPECT_THAT(warnings_of(1), testing::Contains(HasSubstr("did not settle")));
+  EXPECT_EQ(warnings_of(4), warnings_of(1));
+}
+
 // The words of a collective by kernels leave out its host threads; a question includes them.
 TEST_F(TestbedTest, TheMaskAndEveryFieldOfTheWorkArePartOfTheQuestion) {
   EXPECT_NE(testbed_.alone(gemm_4096), testbed_.alone(gemm_4096, {0, 19}));
