@@ -90,8 +90,8 @@ std::vector<Option> operator+(std::vector<Option> some, const std::vector<Option
   return some;
 }
 
-std::vector<Option> base_options() {
-  return {{"platform", "NAME|FILE", "Platform by its name or its file (mi300x unless given)"},
+std::vector<Option> base_options(std::string platform) {
+  return {{"platform", "NAME|FILE", std::move(platform)},
           {"format", names_of<Format>(), "How results are written on stdout; CSV has a block for each table"}};
 }
 

@@ -299,7 +299,10 @@ study::Command validate_command() {
                "Write statistics of all suites, the worst rows and the claims to validate/goldens.json of this source "
                "tree",
                Said::alone}} +
-          study::overwrite_option() + validation_options() + study::without_option(),
+          study::overwrite_option() +
+          validation_options("Platform by its name or its file (unless given, that of each suite; for a file of "
+                             "measurements that of the GPU it names, or mi300x)") +
+          study::without_option(),
       [](study::Request& request) { return Comparison(request).answer(); }};
 }
 
