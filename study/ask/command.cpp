@@ -81,6 +81,7 @@ constexpr std::array kinds_of_files{KindOfFile{"ask", "a study", "c3sim sweep"},
                                     KindOfFile{"collectives", "a list of what to tune", "c3sim tune"},
                                     KindOfFile{"fabric", "a platform", "--platform"},
                                     KindOfFile{"heads", "a model", "--model"},
+                                    KindOfFile{"model_type", "a config.json of Hugging Face", "--model"},
                                     KindOfFile{"model", "a study of serving", "c3sim serve"}};
 
 }  // namespace
