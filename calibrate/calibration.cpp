@@ -38,11 +38,17 @@ void require_results(const std::vector<Task>& tasks, std::span<const Reading> fi
   std::vector<sim::Fault> faults;
   for (const Task& task : tasks) {
     if (!task.unknowns.empty()) return;
+    const std::size_t count = task.measurements.size();
+    const bool are_few = count < task.vague.size();
     for (const Unknown& unknown : task.vague) {
       faults.push_back(
           {path.string(), unknown.parameter.path,
-           fmt::format("these measurements say no more of it than its range does; {} would: nothing is written",
-                       unknown.shown_by)});
+           are_few ? fmt::format("{} measurement{} of its kind cannot tell {} parameters apart: more are needed, among "
+                                 "them {}. Nothing is written",
+                                 count, count == 1 ? "" : "s", task.vague.size(), unknown.shown_by)
+                   : fmt::format("these measurements leave it as uncertain as its range does; {} would show it. "
+                                 "Nothing is written",
+                                 unknown.shown_by)});
     }
   }
   for (const Reading& file : files) faults.insert(faults.end(), file.faults.begin(), file.faults.end());
@@ -327,8 +333,9 @@ std::vector<study::Chart> charts_of(const Calibration& calibration) {
 void warn_of_parameters(const Calibration& calibration, std::vector<std::string>& warnings) {
   for (const FittedParameter& one : calibration.parameters) {
     if (!one.identified) {
-      warnings.push_back(fmt::format("{} keeps {}: these measurements say no more of it than its range does; {} would",
-                                     one.path, one.after, one.shown_by));
+      warnings.push_back(
+          fmt::format("{} keeps {}: these measurements leave it as uncertain as its range does; {} would show it",
+                      one.path, one.after, one.shown_by));
     } else if (one.at_limit) {
       warnings.push_back(one.path + " ended where its range ends: " + one.after);
     }

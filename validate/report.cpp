@@ -397,6 +397,26 @@ std::string coverage_words(const Validation& validation) {
       percent * widths / static_cast<double>(with));
 }
 
+// Tells how many cases have no prediction, and the first reasons why.
+std::string unpredicted_words(const Validation& validation) {
+  constexpr std::size_t most_reasons = 3;
+  std::size_t count = 0;
+  std::vector<std::string> reasons;
+  for (const Case& one : validation.cases) {
+    if (one.predicted) continue;
+    ++count;
+    const std::string& why = one.why_not_predicted;
+    if (!why.empty() && std::ranges::count(reasons, why) == 0) reasons.push_back(why);
+  }
+  if (reasons.size() > most_reasons) {
+    const std::size_t more = reasons.size() - most_reasons;
+    reasons.resize(most_reasons);
+    reasons.push_back(fmt::format("and {} more reasons, which the table of all cases has", more));
+  }
+  return fmt::format(", {} {} no prediction{}", count, count == 1 ? "has" : "have",
+                     reasons.empty() ? "" : fmt::format(" ({})", fmt::join(reasons, "; ")));
+}
+
 // Tells how many rows and files were not compared.
 std::string left_out_words(const Validation& validation) {
   int rows = 0;
@@ -438,9 +458,7 @@ std::string verdict(const Validation& validation) {
   }
   std::string text = fmt::format("{} of {} cases lie within their bands", inside, scored);
   if (shown > 0) text += fmt::format(", {} hold waits and {} not scored", shown, shown == 1 ? "is" : "are");
-  if (scored + shown < validation.cases.size()) {
-    text += fmt::format(", {} have no prediction", validation.cases.size() - scored - shown);
-  }
+  if (scored + shown < validation.cases.size()) text += unpredicted_words(validation);
   if (validation.claims.empty()) return text + "." + coverage_words(validation) + left_out_words(validation);
   const auto held = std::ranges::count_if(validation.claims, &Claim::holds);
   const auto asked =

@@ -167,8 +167,10 @@ namespace {
 void require_cases(Validation& validation, const std::filesystem::path& file) {
   if (!validation.cases.empty()) return;
   if (validation.faults.empty()) {
-    const std::string why = validation.left_out.empty() ? "it has no rows" : validation.left_out.front().why;
-    validation.faults.push_back({file.string(), "", "nothing in it can be compared: " + why});
+    std::string why;
+    for (const LeftOut& left : validation.left_out) why += (why.empty() ? "" : "; ") + left.why;
+    validation.faults.push_back(
+        {file.string(), "", "nothing in it can be compared: " + (why.empty() ? "it has no rows" : why)});
   }
   throw sim::ConfigError(validation.faults);
 }

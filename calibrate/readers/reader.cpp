@@ -90,7 +90,8 @@ std::string_view own_word(const sim::CsvFile& file, const Measurement& measureme
   return says_nothing(word) ? std::string_view() : word;
 }
 
-// Applies the column `role`; a prediction stays one.
+// Applies the column `role`; a prediction stays one. A row whose role is not known is left out: whether a fit may read
+// it is not said.
 void apply_own_roles(Reading& reading, const sim::CsvFile& file) {
   if (!file.has("role")) return;
   const std::vector<std::string> known{"calibrate", "predict", "probe"};
@@ -100,6 +101,10 @@ void apply_own_roles(Reading& reading, const sim::CsvFile& file) {
     const std::string hint = sim::name_hint(role, known);
     reading.faults.push_back({file.place(row, "role"), "role", fmt::format("'{}' is not known{}", role, hint)});
   }
+  std::erase_if(reading.measurements, [&](const Measurement& measurement) {
+    const std::string_view word = own_word(file, measurement, "role");
+    return !word.empty() && !role_named(word);
+  });
   for (Measurement& measurement : reading.measurements) {
     const std::optional<Role> role = role_named(own_word(file, measurement, "role"));
     if (role && measurement.role != Role::predict) measurement.role = *role;

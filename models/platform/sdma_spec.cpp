@@ -121,7 +121,7 @@ SdmaSpec SdmaSpec::read(sim::Section section, int gpus) {
   spec.engines = static_cast<int>(section.integer("engines", 2, 1024));
   spec.host_engines = static_cast<int>(section.integer("host_engines", 1, 1023));
   if (section.is_sound("engines") && spec.host_engines >= spec.engines)
-    section.fault("host_engines", "fewer than the engines, some of which serve links");
+    section.fault("host_engines", "has to be below the number of engines, since some engines serve links");
   spec.queues_per_engine = static_cast<int>(section.integer("queues_per_engine", 1, 1024));
   spec.packets = PacketFormat::read(section.section("packets"));
   spec.ring = section.quantity("ring", limits::capacity);

@@ -125,7 +125,10 @@ def _texts(option, value):
     texts = [_text(option, each) for each in several]
     if option.said in ("again", "listed", "all_in_place"):
         return texts
-    return [",".join(texts)] if texts else []
+    if not texts:
+        raise InputError(f"{option.typed}: an empty list names no value: leave the argument out for what c3sim takes "
+                         "then")
+    return [",".join(texts)]
 
 
 def _in_place(option):

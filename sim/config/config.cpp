@@ -1,5 +1,7 @@
 #include "sim/config/config.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/exceptions.h>
 #include <yaml-cpp/parser.h>
@@ -7,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <fstream>
+#include <iterator>
 #include <set>
 #include <sstream>
 #include <system_error>
@@ -361,6 +364,22 @@ void collect_parameters(const ConfigReading& reading, const ConfigNode& node,
   }
 }
 
+// Names the values below a section that `path` names in another place, unless they are many: gpu.hbm.rate may be meant
+// for one of gpu.memory.hbm. Returns an empty text if there are none.
+std::string same_section_hint(std::string_view path, const std::vector<std::string>& paths) {
+  constexpr std::size_t most = 12;
+  for (std::size_t end = path.rfind('.'); end != std::string_view::npos && end > 0; end = path.rfind('.', end - 1)) {
+    const std::size_t begin = path.rfind('.', end - 1) + 1;  // 0 of the first name
+    const std::string section = fmt::format(".{}.", path.substr(begin, end - begin));
+    std::vector<std::string> values;
+    std::ranges::copy_if(paths, std::back_inserter(values),
+                         [&](const std::string& one) { return ("." + one).find(section) != std::string::npos; });
+    if (values.empty() || values.size() > most) continue;
+    return fmt::format("; those of '{}' are: {}", path.substr(begin, end - begin), fmt::join(values, ", "));
+  }
+  return {};
+}
+
 // Says why no leaf has the path: it belongs to a section or is unknown.
 std::string no_leaf(std::string_view path, const std::vector<NamedLeaf>& leaves) {
   std::vector<std::string> paths;
@@ -370,7 +389,8 @@ std::string no_leaf(std::string_view path, const std::vector<NamedLeaf>& leaves)
     if (is_below(leaf.path, path)) below += (below.empty() ? "" : ", ") + leaf.path;
   }
   if (!below.empty()) return "is a section; its values are: " + below;
-  return "the configuration has no such value" + nearest_hint(path, paths);
+  const std::string hint = nearest_hint(path, paths);
+  return "the configuration has no such value" + (hint.empty() ? same_section_hint(path, paths) : hint);
 }
 
 }  // namespace

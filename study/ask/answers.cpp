@@ -293,7 +293,9 @@ ResultTable with_question(const ResultTable& table, const std::vector<std::vecto
   std::vector<Column> columns;
   for (std::size_t w = 0; w < of_rows.front().size(); ++w) {
     const AskedWord& first = of_rows.front()[w];
-    if (std::ranges::count(known, first.name, &Column::key) > 0) continue;
+    // A column of a group has a key of its own in programs' tables: by_kind.optimizer is not the word optimizer.
+    const auto has_it = [&](const Column& column) { return column.key == first.name && column.group.empty(); };
+    if (std::ranges::any_of(known, has_it)) continue;
     const bool shared = std::ranges::all_of(of_rows, [&](const auto& asked) { return asked[w].text == first.text; });
     words.push_back(w);
     columns.push_back({first.name, first.name, "", 3, shared && first.is_told()});

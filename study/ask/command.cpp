@@ -83,6 +83,7 @@ constexpr std::array kinds_of_files{KindOfFile{"ask", "a study", "c3sim sweep"},
                                                "c3sim sweep", true, "tune"},
                                     KindOfFile{"fabric", "a platform", "--platform"},
                                     KindOfFile{"heads", "a model", "--model"},
+                                    KindOfFile{"model_type", "a config.json of Hugging Face", "--model"},
                                     KindOfFile{"model", "a study of serving", "c3sim serve"}};
 
 }  // namespace
@@ -92,8 +93,8 @@ std::vector<Option> operator+(std::vector<Option> some, const std::vector<Option
   return some;
 }
 
-std::vector<Option> base_options() {
-  return {{"platform", "NAME|FILE", "Platform by its name or its file (mi300x unless given)"},
+std::vector<Option> base_options(std::string platform) {
+  return {{"platform", "NAME|FILE", std::move(platform)},
           {"format", names_of<Format>(), "How results are written on stdout; CSV has a block for each table"}};
 }
 

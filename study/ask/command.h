@@ -56,10 +56,10 @@ class PlatformShelf {
   std::map<std::vector<std::string>, Kept> kept_;  // by file, assignments, their places and folders
 };
 
-// Return the options of commands that, in this order: name a platform, read one and may save results, simulate, run
-// GEMMs, ask for one operation, switch off mechanisms, write files, predict C3, report how a quantity depends on
-// parameters, use threads, and give intervals.
-std::vector<Option> base_options();
+// Return the options of commands that, in this order: name a platform (`platform` is its help), read one and may save
+// results, simulate, run GEMMs, ask for one operation, switch off mechanisms, write files, predict C3, report how a
+// quantity depends on parameters, use threads, and give intervals.
+std::vector<Option> base_options(std::string platform = "Platform by its name or its file (mi300x unless given)");
 std::vector<Option> platform_options();
 std::vector<Option> run_options();
 std::vector<Option> gemm_options();

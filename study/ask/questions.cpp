@@ -41,14 +41,15 @@ void require(const Question<Asked>& question, const Testbed& testbed) {
 }
 
 // `Possible` holds the points of a question that are possible, and why the rest is not, each reason once, as a fault of
-// "bytes" or of "collective".
+// "bytes", of "algorithm" or of "collective".
 template <class Asked>
 struct Possible {
   std::vector<Asked> points;
   std::vector<sim::Fault> reasons;
 };
 
-// Blames the size of a point for what keeps it from running if the least size, a byte for each GPU, is possible.
+// Blames the size of a point for what keeps it from running if the least size, a byte for each GPU, is possible, and
+// its algorithm if the library's own choice is possible.
 template <class Asked>
 Possible<Asked> possible(const std::vector<Asked>& points, sim::Bytes& (*size_of)(Asked& point), int gpus,
                          const auto& why_not) {
@@ -60,7 +61,13 @@ Possible<Asked> possible(const std::vector<Asked>& points, sim::Bytes& (*size_of
     } else if (std::ranges::count(possible.reasons, reason, &sim::Fault::what) == 0) {
       Asked least = point;
       size_of(least) = sim::Bytes(gpus);
-      possible.reasons.push_back({why_not(least).empty() ? "bytes" : "collective", {}, std::move(reason)});
+      std::string word = why_not(least).empty() ? "bytes" : "collective";
+      if constexpr (requires { point.algorithm; }) {
+        Asked by_any = point;
+        by_any.algorithm.reset();
+        if (why_not(by_any).empty()) word = "algorithm";
+      }
+      possible.reasons.push_back({std::move(word), {}, std::move(reason)});
     }
   }
   return possible;
@@ -305,7 +312,7 @@ std::vector<sim::Fault> faults_of(const Question<C3Trial>& question, const Testb
   }
   if (!models::by_kernels(scenario.kernels)) {
     add(faults, "backend",
-        "says by which kernels: engines carry the collective in the strategies conccl and conccl_rp");
+        "names the kernels that carry the collective: engines carry it with --strategy conccl or conccl_rp");
     return faults;
   }
   const auto any_is = [&question](auto is) { return std::ranges::any_of(question.points, is, &C3Trial::strategy); };

@@ -268,8 +268,10 @@ const GemmTrial& trial_in(const GemmTrial& asked, const Given& given, std::vecto
   if (asked.before == Before::collective) return asked;
   for (const std::string_view word : {"collective", "bytes", "backend", "channels"}) {
     if (!says(given, word)) continue;
-    faults.push_back({"before", "", "what came before is no collective: --before collective says that one did"});
-    break;
+    faults.push_back(
+        {std::string(word), "",
+         "tells of a collective that came before the GEMM, and none did: --before collective says that one "
+         "did"});
   }
   return asked;
 }

@@ -56,8 +56,9 @@ std::string losses_of(std::span<const C3Result> results) {
   bool is_heuristic = false;
   for (const C3Result& result : results) {
     if (!loses(result)) continue;
-    losers.push_back(
-        fmt::format("{} takes {:.2g} % longer", to_string(result.strategy), 100.0 * (1.0 / result.speedup() - 1.0)));
+    const double percent = 100.0 * (1.0 / result.speedup() - 1.0);
+    losers.push_back(fmt::format(fmt::runtime(percent < 9.95 ? "{} takes {:.2g} % longer" : "{} takes {:.0f} % longer"),
+                                 to_string(result.strategy), percent));
     is_heuristic = is_heuristic || result.strategy == Strategy::heuristic;
   }
   if (losers.empty()) return {};

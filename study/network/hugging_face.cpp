@@ -205,7 +205,10 @@ class ConfigJson {
     const std::set<std::string> due = keys_of_extents(variants);
     for (const std::string& key : ignores) {
       const auto found = object_.find(key);
-      if (found == object_.end()) continue;
+      if (found == object_.end()) {
+        remark(key, "is no key of this file: --ignore leaves nothing out by it");
+        continue;
+      }
       if (due.contains(key)) {
         fault(key, "says what the model is and cannot be left out: --ignore is of keys that are optional or not known");
         continue;
@@ -362,7 +365,11 @@ class ConfigJson {
   // Returns the remarks. Throws sim::ConfigError if there are faults, among them each unread key that may change the
   // computation: keys that are switched off, or that other architectures ignore, are only remarked on.
   std::vector<std::string> finish(const Json& own, const Architectures& all) {
+    const bool is_quantised = says("quantization_config");
     for (const auto& [key, value] : object_.items()) {
+      if ((key == "torch_dtype" || key == "dtype") && value.is_string() && value != "bfloat16" && !is_quantised) {
+        remark(key, in_short(value) + " is not read: --dtype says the format, bf16 unless given");
+      }
       if (is_read(key) || all.ignores_everywhere(key) || Architectures::has(own, key)) continue;
       const bool is_off = value.is_null() || value == false || value == 0 || value == 0.0 || value == "" ||
                           ((value.is_array() || value.is_object()) && value.empty());

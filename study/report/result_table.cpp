@@ -61,14 +61,24 @@ nlohmann::ordered_json json_cell(const Cell& cell) {
 constexpr std::string_view breaks = " ,._/|";  // where a text may be broken: at blanks, behind marks
 constexpr std::string_view marks = breaks.substr(1);
 
+// Returns whether a text may be broken at the character: the point of a number is no place for that.
+bool is_break(std::string_view text, std::size_t at, std::string_view ends) {
+  const auto is_digit = [text](std::size_t place) {
+    return place < text.size() && text[place] >= '0' && text[place] <= '9';
+  };
+  const bool in_number = (text[at] == '.' || text[at] == ',') && at > 0 && is_digit(at - 1) && is_digit(at + 1);
+  return ends.find(text[at]) != std::string_view::npos && !in_number;
+}
+
 // Splits the text into pieces of at most `width` characters, at blanks or else after other punctuation, if possible.
 std::vector<std::string> wrapped(std::string_view text, std::size_t width) {
   std::vector<std::string> lines;
   while (text.size() > width) {
     std::size_t end = text.substr(0, width + 1).find_last_of(' ');
     if (end == std::string_view::npos || end == 0) {
-      const std::size_t mark = text.substr(0, width).find_last_of(marks);
-      end = mark == std::string_view::npos ? width : mark + 1;
+      end = width;
+      while (end > 0 && !is_break(text, end - 1, marks)) --end;
+      if (end == 0) end = width;
     }
     lines.emplace_back(text.substr(0, end));
     text.remove_prefix(end);
@@ -82,7 +92,8 @@ std::vector<std::string> wrapped(std::string_view text, std::size_t width) {
 std::size_t longest_word(std::string_view text, std::string_view ends = " ") {
   std::size_t longest = 0;
   while (!text.empty()) {
-    const std::size_t end = std::min(text.find_first_of(ends), text.size());
+    std::size_t end = 0;
+    while (end < text.size() && !is_break(text, end, ends)) ++end;
     longest = std::max(longest, end + (end < text.size() && text[end] != ' ' ? 1 : 0));
     text.remove_prefix(std::min(end + 1, text.size()));
   }

@@ -299,8 +299,10 @@ void check_memory(const StepQuestion& question, const StepMachine& machine, Faul
     return add(extent.option, fmt::format("--{} {} is accepted", typed, *fits));
   }
   add(question.layers ? "layers" : "tp",
-      fmt::format("more GPUs that share weights are accepted (--tp{}), or fewer --layers",
-                  question.phase == Phase::train ? ", --dp with --shard full" : ""));
+      fmt::format(
+          "more GPUs that share weights are accepted (--tp{}), or {}",
+          question.phase == Phase::train ? ", --dp with --shard full" : "",
+          question.phase == Phase::train || question.layers ? "fewer --layers" : "weights of fewer bytes (--dtype)"));
 }
 
 }  // namespace

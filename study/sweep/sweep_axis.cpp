@@ -46,7 +46,7 @@ std::vector<std::string> stepped(sim::Section& section, const AxisRange& interva
   const std::optional<WrittenNumber> step = read_end(section, "step");
   if (!step) return {};
   if (step->dimension != interval.low.dimension || step->base <= 0.0) {
-    section.fault("step", "a step is above 0 and of the dimension of both ends");
+    section.fault("step", "has to be above 0 and of the same dimension as 'from' and 'to'");
     return {};
   }
   std::vector<std::string> values;
@@ -86,9 +86,9 @@ bool enclose(sim::Section& section, const std::optional<WrittenNumber>& low, con
              bool logarithmic) {
   if (!low || !high) return false;
   if (low->dimension != high->dimension) {
-    section.fault("to", "both ends are of one dimension");
+    section.fault("to", "has another dimension than 'from': two sizes, two rates or two plain numbers are accepted");
   } else if (low->base >= high->base) {
-    section.fault("to", "the upper end lies above the lower one");
+    section.fault("to", "has to lie above 'from'");
   } else if (logarithmic && low->base <= 0.0) {
     section.fault("from", "a logarithmic scale begins above 0");
   } else {

@@ -249,9 +249,8 @@ TEST(Calibration, KeepsParametersThatAreMoreThanTheObservations) {
   EXPECT_THAT(report(calibration, files).warnings,
               Contains(AllOf(HasSubstr("simple.step_latency keeps"), HasSubstr("collectives of 8 MiB to 256 MiB"))));
   file.measurements.resize(1);
-  EXPECT_THAT(
-      faults_of_fit(h200_file, {file}),
-      AllOf(HasSubstr("simple.step_latency: these measurements say no more of it"), HasSubstr("nothing is written")));
+  EXPECT_THAT(faults_of_fit(h200_file, {file}),
+              AllOf(HasSubstr("simple.step_latency: 1 measurement of its kind"), HasSubstr("Nothing is written")));
 }
 
 // Copies to several peers take twice as long as they would, but differ so much from each other that they say nothing of

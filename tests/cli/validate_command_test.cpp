@@ -95,7 +95,8 @@ TEST_F(ValidateCommand, PredictsWhatIsNotMeasuredAndScoresItLater) {
   EXPECT_EQ(scored.code, ExitCode::fine) << scored.err;
   EXPECT_THAT(scored.err, HasSubstr("1 of 2 predictions of the file were not measured"));
   const json report = json::parse(scored.out);
-  EXPECT_EQ(report["notes"][0], "1 of 1 cases lie within their bands, 1 have no prediction.");
+  EXPECT_EQ(report["notes"][0],
+            "1 of 1 cases lie within their bands, 1 has no prediction (the file of predictions has none of it).");
   const double written_down = json::parse(content(out))["cases"][0]["predicted"];
   EXPECT_DOUBLE_EQ(report["cases"][0]["predicted"], written_down);
 
@@ -166,6 +167,7 @@ TEST_F(ValidateCommandInATree, FullWritesGoldensAndShowsWhatMoved) {
   const std::string every = path("every.json");
   const json same = json::parse(validate({"--against", goldens, "--out", every, "--format", "json"}).out);
   EXPECT_THAT(same["moves"], SizeIs(0));
+  EXPECT_THAT(same["notes"].dump(), HasSubstr("Nothing moved by more than 0.1 % against"));
 
   // Under a lower cap GEMMs run slower: the clock is further from what was measured, and nothing is new or gone.
   const auto lower = [](const std::string& stored) {

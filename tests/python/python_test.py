@@ -94,6 +94,8 @@ class Answers(unittest.TestCase):
             self.assertEqual(c3sim.gemm(gemm="1024x1024x1024", cus=counts), listed)
         with self.assertRaisesRegex(c3sim.InputError, "^--cus: set is no value"):
             c3sim.gemm(gemm="1024x1024x1024", cus={152, 304})
+        with self.assertRaisesRegex(c3sim.InputError, "^--cus: an empty list names no value"):
+            c3sim.gemm(gemm="1024x1024x1024", cus=[])
         asked = dict(collective="all_gather", backend="sdma")
         row, = c3sim.collective(**asked, bytes=67108864)
         self.assertEqual(row["bytes"], 67108864)

@@ -108,7 +108,9 @@ study::Command calibrate_command() {
               {"report", "DIR",
                "Folder that gets page.html, which shows parameters and residuals, and results.json and a CSV file for "
                "each table"}} +
-              study::overwrite_option() + validation_options() + study::jobs_option(),
+              study::overwrite_option() +
+              validation_options("Platform to fit, by its name or its file (mi300x unless given)") +
+              study::jobs_option(),
           answer_calibrate};
 }
 

@@ -1,6 +1,7 @@
 #include "validate/ask/commands.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "study/config_folders.h"
 
@@ -15,8 +16,8 @@ std::vector<study::Command> all_commands() {
           validate_command(),     compare_command()};
 }
 
-std::vector<study::Option> validation_options() {
-  return study::base_options() +
+std::vector<study::Option> validation_options(std::string platform) {
+  return study::base_options(std::move(platform)) +
          std::vector<study::Option>{{"set", "PATH=VALUE",
                                      "Change one parameter of the platform or, if there are several, of each; the "
                                      "value is checked as one in its file is (may be given again)",

@@ -20,8 +20,8 @@ study::Command compare_command();
 // Returns every command of c3sim, in the order of its help.
 std::vector<study::Command> all_commands();
 
-// Returns the options of commands that compare with measurements.
-std::vector<study::Option> validation_options();
+// Returns the options of commands that compare with measurements; `platform` is the help of --platform.
+std::vector<study::Option> validation_options(std::string platform);
 
 // Returns the library of the first folder of configurations that has formats of tables and a neighbour `validate`.
 // Checks the shared options and throws the faults that `arguments` has gathered.

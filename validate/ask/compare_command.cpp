@@ -39,6 +39,16 @@ std::vector<std::string> words_of_line(const std::string& line) {
   return words;
 }
 
+// Returns whether a quote is left open; one behind a backslash is a letter of its word.
+bool has_open_quote(const std::string& line) {
+  bool is_open = false;
+  for (std::size_t at = 0; at < line.size(); ++at) {
+    const bool is_quote = line[at] == '\'' || line[at] == '"';
+    if (is_quote && (at == 0 || line[at - 1] != '\\')) is_open = !is_open;
+  }
+  return is_open;
+}
+
 struct Side {
   std::string name;       // of the machine or folder
   Json answer;            // content of results.json
@@ -114,11 +124,16 @@ std::vector<Side> both_sides(study::Request& request) {
     return sides;
   }
   study::Arguments arguments;
-  const std::vector<std::string> words = words_of_line(request.text("ask"));
+  const std::string line = request.text("ask");
+  if (has_open_quote(line)) {
+    throw sim::ConfigError({{"--ask", "", study::in_quotes(line) + " has a quote that nothing closes"}});
+  }
+  const std::vector<std::string> words = words_of_line(line);
   const std::string name = words.empty() ? "" : words.front();
   std::vector<std::string> known;
   for (const study::Command& command : all_commands()) {
-    const bool asks_a_machine = std::ranges::count(command.options, "platform", &study::Option::name) > 0;
+    const bool asks_a_machine = command.name != "platform" &&  // whose answer has no numbers
+                                std::ranges::count(command.options, "platform", &study::Option::name) > 0;
     if (asks_a_machine) known.push_back(command.name);
     if (!asks_a_machine || command.name != name) continue;
     study::Given given = given_in(command, std::span(words).subspan(1), arguments);
@@ -137,7 +152,10 @@ std::vector<Side> both_sides(study::Request& request) {
     return sides;
   }
   throw sim::ConfigError(
-      {{"--ask", "", study::in_quotes(name) + " asks nothing of a machine" + sim::name_hint(name, known)}});
+      {{"--ask", "",
+        name == "platform"
+            ? "the answer of 'platform' has no numbers: c3sim platform A --against B compares the parameters of two"
+            : study::in_quotes(name) + " asks nothing of a machine" + sim::name_hint(name, known)}});
 }
 
 // A Label holds what may distinguish a row from others, each with its name: "bytes 1024".

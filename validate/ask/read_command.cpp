@@ -59,14 +59,16 @@ study::Results answer_read(study::Request& request) {
 
 study::Command read_command() {
   constexpr std::size_t columns_elsewhere = 120;
-  return {"read",
-          "Show what files of measurements say, as c3sim understands them, and what it does not",
-          read_examples,
-          std::vector<study::Option>{{"file", "FILE...", "Files of measurements", study::Said::all_in_place, true},
-                                     {"rows", "", "Also show every measurement", study::Said::alone}} +
-              study::base_options(),
-          answer_read,
-          columns_elsewhere};
+  return {
+      "read",
+      "Show what files of measurements say, as c3sim understands them, and what it does not",
+      read_examples,
+      std::vector<study::Option>{{"file", "FILE...", "Files of measurements", study::Said::all_in_place, true},
+                                 {"rows", "", "Also show every measurement", study::Said::alone}} +
+          study::base_options("Platform by its name or its file, for which the files are read (unless given, the GPU "
+                              "that each file names; one that names none is read for mi300x)"),
+      answer_read,
+      columns_elsewhere};
 }
 
 }  // namespace c3sim::validate

@@ -133,18 +133,19 @@ Machines machines_of(study::Request& request, study::Arguments& arguments, const
   const std::optional<std::string> own =
       calibrate::platform_of_gpu(profile.gpu, study::platform_names(study::config_folders()));
   if (!own && !asked) {
-    const std::string named = profile.gpu.empty() ? "names no GPU" : fmt::format("names {}", profile.gpu);
-    throw sim::ConfigError({{"--platform", "",
-                             fmt::format("{} {}, after which no platform is called: say with --platform on which its "
-                                         "collectives are to be simulated",
-                                         profile.file, named)}});
+    const std::string named =
+        profile.gpu.empty() ? "names no GPU" : fmt::format("names {}, of which there is no platform", profile.gpu);
+    throw sim::ConfigError(
+        {{"--platform", "",
+          fmt::format("is missing: {} {}. --platform says on which machine its collectives are to be simulated",
+                      profile.file, named)}});
   }
   const std::string traced = own ? *own : *asked;
   Machines machines{.platform = request.platform(arguments, traced, {}, node_of(asked.value_or(traced), profile)),
                     .traced = platform_named(traced, node_of(traced, profile))};
   machines.same = !request.says("set") && machines.platform.spec.name == machines.traced.spec.name;
   if (!own && !profile.gpu.empty()) {
-    machines.warnings.push_back(fmt::format("{} is of {}, after which no platform is called: {} stands for it, too",
+    machines.warnings.push_back(fmt::format("{} is of {}, of which there is no platform: {} stands for it, too",
                                             profile.file, profile.gpu, machines.traced.spec.name));
   }
   if (own && !stands_on(machines.platform, machines.traced)) {

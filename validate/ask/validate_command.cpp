@@ -239,8 +239,11 @@ class Comparison {
                  study::Results& results) {
     if (file.empty()) return false;
     const std::vector<Move> moves = moves_between(before, validation, is_of_all() ? Compared::all : Compared::some);
-    results.tables.push_back(
-        {"moves", fmt::format("Moved by more than 0.1 % against {}", file.string()), move_table(moves)});
+    results.tables.push_back({"moves", fmt::format("Moved by more than 0.1 % against {}", file.string()),
+                              move_table(moves), !moves.empty()});
+    if (moves.empty()) {
+      results.notes.push_back(fmt::format("Nothing moved by more than 0.1 % against {}.", file.string()));
+    }
     if (updates_) {
       sim::write_file(file, to_text({}, summary_of(validation)));
       results.notes.push_back(fmt::format("{} values moved. Name the goldens by {} in a line of CHANGELOG.md.",
@@ -296,7 +299,10 @@ study::Command validate_command() {
                "Write statistics of all suites, the worst rows and the claims to validate/goldens.json of this source "
                "tree",
                Said::alone}} +
-          study::overwrite_option() + validation_options() + study::without_option(),
+          study::overwrite_option() +
+          validation_options("Platform by its name or its file (unless given, that of each suite; for a file of "
+                             "measurements that of the GPU it names, or mi300x)") +
+          study::without_option(),
       [](study::Request& request) { return Comparison(request).answer(); }};
 }
 

@@ -63,6 +63,8 @@ TEST(ResultTable, TextIsWrappedToAWidth) {
             "          made of words\n");
   table.add_row({std::string("row"), std::string("of an unbreakable-word"), 2.0});
   EXPECT_NE(text_of(table, 20).find("unbreakable-word"), std::string::npos) << "a word is broken";
+  table.add_row({std::string("row"), std::string("1476.52 to 2092.92"), 3.0});
+  EXPECT_NE(text_of(table, 20).find("2092.92"), std::string::npos) << "a number is broken at its point";
 }
 
 // Name and first number take 13 columns, name and second number as many: they do not fit side by side into 15.
