@@ -1,7 +1,9 @@
 // Simulates a model that serves requests on one node: latencies, throughput and energy.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
@@ -72,6 +74,11 @@ class ServeMachine {
   std::map<std::tuple<StepQuestion, std::int64_t, std::int64_t>, std::unique_ptr<BatchTimes>> batch_times_;
   std::map<std::tuple<Fetch, Store, std::int64_t, sim::Bytes>, std::unique_ptr<FetchTimes>> fetch_times_;
 };
+
+// Returns how many batches of each point a study simulates: about 200 in all, 1 to 8 for each point.
+constexpr std::size_t batches_simulated(std::uint64_t points) {
+  return static_cast<std::size_t>(std::clamp<std::uint64_t>(200 / points, 1, 8));
+}
 
 // Answers one question on a new machine.
 ServeResult ask(const Testbed& testbed, const ServeQuestion& question);

@@ -130,9 +130,6 @@ Results answer_to(Testbed& testbed, const Trial& trial) {
   const Question asked{trial};
   return to_tables(asked, study::ask(testbed, asked), testbed.platform());
 }
-Results answer_to(Testbed& testbed, const ServeQuestion& serve) {
-  return to_tables(study::ask(testbed, serve), testbed.platform());
-}
 // Returns only the first table of a step's answer, the figures of the step as a whole.
 Results answer_to(Testbed& testbed, const StepWords& words) {
   StepQuestion question = words;
@@ -244,12 +241,17 @@ std::string Platforms::text() const {
 Testbed& MachineCache::machine(std::span<const Assignment> assignments) {
   if (own_ != nullptr && assignments.empty()) return *own_;
   if (!testbed_ || asked_ >= most_questions || !std::ranges::equal(assignments, assignments_)) {
+    serving_.erase(testbed_.get());
     testbed_ = std::make_unique<Testbed>(platforms_.with(assignments));
     assignments_.assign(assignments.begin(), assignments.end());
     asked_ = 0;
   }
   ++asked_;
   return *testbed_;
+}
+
+ServeMachine& MachineCache::serving(const Testbed& machine) {
+  return serving_.try_emplace(&machine, machine.platform()).first->second;
 }
 
 const Ensemble& MachineCache::ensemble(std::span<const Assignment> assignments, const Sampling& sampling) {
@@ -302,7 +304,7 @@ std::string PointQuestion::text_of_file(const Assignment& word) const {
   return file && std::filesystem::is_regular_file(*file, absent) ? whole_text(*file) : "";
 }
 
-Results PointQuestion::answer(Testbed& testbed, std::span<const Assignment> words) const {
+Results PointQuestion::answer(Testbed& testbed, std::span<const Assignment> words, const Serve& serve) const {
   if (ask_ == Ask::run) return answer_experiment(testbed, *experiment_, words);
   PlainQuestion question = untold(ask_);
   Given given;
@@ -319,7 +321,11 @@ Results PointQuestion::answer(Testbed& testbed, std::span<const Assignment> word
         const auto trial = trial_in(plain, given, faults);
         for (sim::Fault& fault : faults) fault.path = fault.where;  // points name the word that is at fault
         if (!faults.empty()) throw sim::ConfigError(std::move(faults));
-        return answer_to(testbed, trial);
+        if constexpr (std::is_same_v<std::decay_t<decltype(trial)>, ServeQuestion>) {
+          return to_tables(serve ? serve(trial) : study::ask(testbed, trial), testbed.platform());
+        } else {
+          return answer_to(testbed, trial);
+        }
       },
       question);
 }

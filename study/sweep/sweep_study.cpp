@@ -146,7 +146,10 @@ void check_count(sim::Section& root, const PointSequence& points, std::uint64_t 
 // read.
 PointQuestion::Quantities quantities_at(const SweepStudy& study, MachineCache& machines, const Point& point) {
   Testbed& machine = machines.machine(assignments_of(point, true));
-  return study.question.quantities_of(study.question.answer(machine, assignments_of(point, false)));
+  const auto serve = [&](const ServeQuestion& question) {
+    return machines.serving(machine).ask(question, batches_simulated(study.points.size()));
+  };
+  return study.question.quantities_of(study.question.answer(machine, assignments_of(point, false), serve));
 }
 
 // Returns the cell of a quantity, or a null pointer where the point has no such quantity.

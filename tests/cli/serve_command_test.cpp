@@ -59,12 +59,18 @@ TEST(ServeCommand, ReadsRequestsOfTheUser) {
   EXPECT_EQ(content(requests), before);
 }
 
-TEST(ServeCommand, FullIsAQuestionOfSweeps) {
-  const std::string file = written("sweep.yaml",
-                                   "name: s\nask: serve\naxes:\n"
-                                   "  - {of: model, value: llama3-8b}\n  - {of: requests, value: 5}\n"
-                                   "  - {of: rate, values: [1, 2]}\n");
-  EXPECT_THAT(out_of({"sweep", file, "--format", "json"}), HasSubstr("ttft_p99_ms"));
+// Points of a sweep share the times of batches, as those of this command do.
+TEST(ServeCommand, FullIsAQuestionOfSweepsWithTheSameAnswers) {
+  const std::string file = written("serve.yaml", "name: s\nmodel: llama3-8b\nrequests: 5\nrate: [1, 2]\n");
+  const std::string sweep = written("sweep.yaml",
+                                    "name: s\nask: serve\naxes:\n"
+                                    "  - {of: model, value: llama3-8b}\n  - {of: requests, value: 5}\n"
+                                    "  - {of: rate, values: [1, 2]}\n");
+  const nlohmann::json served = json_of({"serve", file})["results"];
+  const nlohmann::json swept = json_of({"sweep", sweep})["results"];
+  for (const char* key : {"ttft_p99_ms", "tokens_per_s", "energy_J", "batch_error_most_percent"}) {
+    for (const std::size_t row : {0u, 1u}) EXPECT_EQ(served[row][key], swept[row][key]) << key;
+  }
 }
 
 }  // namespace
