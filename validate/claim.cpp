@@ -14,7 +14,6 @@
 #include "study/experiment/experiment.h"
 #include "study/report/table_of.h"
 #include "study/report/table_summary.h"
-#include "study/serve/serve.h"
 #include "study/sweep/sweep_axis.h"
 #include "study/sweep/sweep_study.h"
 #include "validate/metrics.h"
@@ -154,7 +153,7 @@ Tables tables_of_sweep(const std::string& name_of_study, const ClaimInputs& inpu
   return tables;
 }
 
-study::ResultTable table_of_trials(const TrialStudy& study, const ClaimInputs& inputs) {
+study::ResultTable table_of_trials(const TrialStudy& study, study::Testbed& testbed) {
   const std::vector<study::SweepAxis>& axes = study.points.axes();
   std::vector<study::Column> columns;
   for (const study::SweepAxis& axis : axes) {
@@ -163,7 +162,6 @@ study::ResultTable table_of_trials(const TrialStudy& study, const ClaimInputs& i
   }
   columns.push_back({"seen", "seen", ""});
   study::ResultTable table(std::move(columns));
-  std::optional<study::ServeMachine> serving;  // it keeps the times of batches
   for (std::uint64_t index = 0; index < study.points.size(); ++index) {
     const std::vector<study::AxisValue> values = study.points.point(index).values;
     calibrate::Fields fields;
@@ -176,13 +174,8 @@ study::ResultTable table_of_trials(const TrialStudy& study, const ClaimInputs& i
     std::vector<sim::Fault> faults;
     const study::Trial trial = calibrate::read_trial(study.trial, fields, faults);
     if (!faults.empty()) throw sim::ConfigError({{"studies." + study.name, faults.front().where, faults.front().what}});
-    if (const auto* const served = std::get_if<study::ServeTrial>(&trial)) {
-      if (!serving) serving.emplace(inputs.testbed.platform());
-      row.emplace_back(study::observe(*serving, *served).at(study.see));
-    } else {
-      if (!study::why_impossible(inputs.testbed, trial).empty()) continue;
-      row.emplace_back(study::observe(inputs.testbed, trial, {study.see}).at(study.see));
-    }
+    if (!study::why_impossible(testbed, trial).empty()) continue;
+    row.emplace_back(study::observe(testbed, trial, {study.see}).at(study.see));
     table.add_row(std::move(row));
   }
   return table;
@@ -214,7 +207,7 @@ ClaimStudy read_study(const std::string& name, sim::Section section) {
   if (trial.empty()) return [sweep](const ClaimInputs& inputs) { return tables_of_sweep(sweep, inputs); };
   return [study = read_trials(name, trial, section), summaries](const ClaimInputs& inputs) {
     if (inputs.drawn && study.trial == "serve") return Tables();
-    study::ResultTable rows = table_of_trials(study, inputs);
+    study::ResultTable rows = table_of_trials(study, inputs.testbed);
     Tables tables = study::summarized(summaries, rows);
     tables.push_back({"rows", "", std::move(rows)});
     return tables;

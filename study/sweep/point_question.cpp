@@ -76,16 +76,16 @@ std::optional<std::filesystem::path> file_of(const PlainQuestion& question, cons
 // Sets a word of the question. Returns what is wrong with the word; empty where nothing is.
 std::string tell(PlainQuestion& question, const Assignment& word) {
   const auto tell_plain = [&word](auto& plain) -> std::string {
-    std::vector<std::string> known;
-    for (const auto& entry : words_said(plain)) {
-      if (entry.name == word.name) {
-        Arguments arguments;
-        entry.of(plain).read({.arguments = arguments, .option = word.name, .text = word.value});
-        return arguments.faults().empty() ? "" : arguments.faults().front().what;
-      }
-      known.emplace_back(entry.name);
+    using Entry = Word<std::decay_t<decltype(plain)>>;
+    const auto known = words_said(plain);
+    const auto found = std::ranges::find(known, word.name, &Entry::name);
+    if (found == known.end()) {
+      return fmt::format("'{}' is no word of this question{}", word.name,
+                         sim::name_hint(word.name, known, &Entry::name));
     }
-    return fmt::format("'{}' is no word of this question{}", word.name, sim::name_hint(word.name, known));
+    Arguments arguments;
+    found->of(plain).read({.arguments = arguments, .option = word.name, .text = word.value});
+    return arguments.faults().empty() ? "" : arguments.faults().front().what;
   };
   return std::visit(tell_plain, question);
 }
@@ -241,17 +241,12 @@ std::string Platforms::text() const {
 Testbed& MachineCache::machine(std::span<const Assignment> assignments) {
   if (own_ != nullptr && assignments.empty()) return *own_;
   if (!testbed_ || asked_ >= most_questions || !std::ranges::equal(assignments, assignments_)) {
-    serving_.erase(testbed_.get());
     testbed_ = std::make_unique<Testbed>(platforms_.with(assignments));
     assignments_.assign(assignments.begin(), assignments.end());
     asked_ = 0;
   }
   ++asked_;
   return *testbed_;
-}
-
-ServeMachine& MachineCache::serving(const Testbed& machine) {
-  return serving_.try_emplace(&machine, machine.platform()).first->second;
 }
 
 const Ensemble& MachineCache::ensemble(std::span<const Assignment> assignments, const Sampling& sampling) {
@@ -304,7 +299,7 @@ std::string PointQuestion::text_of_file(const Assignment& word) const {
   return file && std::filesystem::is_regular_file(*file, absent) ? whole_text(*file) : "";
 }
 
-Results PointQuestion::answer(Testbed& testbed, std::span<const Assignment> words, const Serve& serve) const {
+Results PointQuestion::answer(Testbed& testbed, std::span<const Assignment> words, std::size_t batches) const {
   if (ask_ == Ask::run) return answer_experiment(testbed, *experiment_, words);
   PlainQuestion question = untold(ask_);
   Given given;
@@ -321,8 +316,8 @@ Results PointQuestion::answer(Testbed& testbed, std::span<const Assignment> word
         const auto trial = trial_in(plain, given, faults);
         for (sim::Fault& fault : faults) fault.path = fault.where;  // points name the word that is at fault
         if (!faults.empty()) throw sim::ConfigError(std::move(faults));
-        if constexpr (std::is_same_v<std::decay_t<decltype(trial)>, ServeQuestion>) {
-          return to_tables(serve ? serve(trial) : study::ask(testbed, trial), testbed.platform());
+        if constexpr (std::is_same_v<decltype(trial), const ServeQuestion>) {
+          return to_tables(testbed.kept<ServeMachine>().ask(trial, batches), testbed.platform());
         } else {
           return answer_to(testbed, trial);
         }

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <filesystem>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -17,7 +16,6 @@
 #include "study/play/platform_file.h"
 #include "study/play/testbed.h"
 #include "study/report/results.h"
-#include "study/serve/serve.h"
 #include "study/sweep/sweep_axis.h"
 #include "study/uncertainty/ensemble.h"
 
@@ -66,8 +64,6 @@ class MachineCache {
 
   // Returns a machine that is valid until the next call.
   Testbed& machine(std::span<const Assignment> assignments);
-  // Returns what serves requests on a machine that is valid, and knows the times of batches that it has simulated.
-  ServeMachine& serving(const Testbed& machine);
   // Returns the machines that this one may be; assigned values are certain. Valid until the next call.
   const Ensemble& ensemble(std::span<const Assignment> assignments, const Sampling& sampling);
   const Platforms& platforms() const { return platforms_; }
@@ -77,7 +73,6 @@ class MachineCache {
   Testbed* own_ = nullptr;
   std::vector<Assignment> assignments_;  // of the machine that is kept
   std::unique_ptr<Testbed> testbed_;
-  std::map<const Testbed*, ServeMachine> serving_;  // by the testbed, while that is kept
   std::size_t asked_ = 0;
   std::vector<Assignment> assignments_of_ensemble_;
   std::unique_ptr<Ensemble> ensemble_;
@@ -106,10 +101,9 @@ class PointQuestion {
   // Returns the text of the model or request file that the word names; empty where it names none.
   std::string text_of_file(const Assignment& word) const;
 
-  // Returns the answer on this machine, on which `serve`, if given, serves requests. Throws sim::ConfigError where the
-  // machine cannot do what is asked.
-  using Serve = std::function<ServeResult(const ServeQuestion& question)>;
-  Results answer(Testbed& testbed, std::span<const Assignment> words, const Serve& serve = {}) const;
+  // Returns the answer on this machine; `batches` of those that serve requests are simulated. Throws sim::ConfigError
+  // where the machine cannot do what is asked.
+  Results answer(Testbed& testbed, std::span<const Assignment> words, std::size_t batches = 8) const;
   // Extracts the quantities of an answer: its numbers and its fidelity. Columns that only repeat a word are left out.
   // In a table of several rows, the first column becomes part of a quantity's name: "up_projection.end_us".
   struct Quantities {

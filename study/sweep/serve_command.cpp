@@ -640,7 +640,8 @@ Results answer_serve(Request& request) {
   config.check();
   ServeStudy study = study_of(axes);
   check_said(study, source);
-  ServeMachine machine(platform.spec);
+  const Testbed testbed(platform.spec);
+  auto& machine = testbed.kept<ServeMachine>();
   check(study, machine, source);
   arguments.check();
   config.finish();
@@ -658,9 +659,8 @@ Results answer_serve(Request& request) {
   answer.notes = serve_notes(std::vector<ServeResult>(study.points.begin(), study.points.end()));
   if (const std::string& quantity = request.text("sensitivity"); !quantity.empty()) {
     const auto again = [&](Testbed& other) {
-      ServeMachine varied(other.platform());
       ServeStudy served = study;
-      for (ServedPoint& point : served.points) point.answer(varied, 0);
+      for (ServedPoint& point : served.points) point.answer(other.kept<ServeMachine>(), 0);
       return Results{other.platform().name, {{"results", "", table_of(served, platform)}}};
     };
     answer.tables.push_back(sensitivity_of(quantity, platform, again, request.progress()));

@@ -82,11 +82,12 @@ TEST_F(BatchTimesTest, HaveEqualChunksWithAsManyPairs) {
 
 ServeQuestion serving_of(const std::string& model) { return {.step = served_step(model), .rate = 2.0, .requests = 40}; }
 
-ServeResult answered(const ServeQuestion& question) { return ServeMachine(mi300x_spec()).ask(question); }
+ServeResult answered(const ServeQuestion& question) { return ServeMachine(Testbed(mi300x_spec())).ask(question); }
 
 TEST(Serve, FullAnswersTheSameEachTime) {
   const ServeQuestion question = serving_of("llama3-8b");
-  ServeMachine one(mi300x_spec());
+  const Testbed testbed(mi300x_spec());
+  ServeMachine one(testbed);
   const ServeResult first = one.ask(question);
   const auto cells = [](const ServeResult& result) {
     return to_tables(result, mi300x_spec()).tables.front().table.rows().front();
@@ -195,7 +196,8 @@ TEST(Serve, FullFetchesBeginningsOfARequestFileInEveryWay) {
   question.trace = c3sim::written("beginnings.csv",
                                   "arrival_s,prompt_tokens,output_tokens,prefix,prefix_tokens\n"
                                   "1,300,10,1,200\n9,300,10,1,5\n17,300,10,1,200\n");
-  ServeMachine one(mi300x_spec());
+  const Testbed testbed(mi300x_spec());
+  ServeMachine one(testbed);
   for (const Fetch fetch : sim::all_of<Fetch>()) {
     question.fetch = fetch;
     EXPECT_EQ(one.ask(question).served.groups[0].fetched, fetch == Fetch::none ? 0 : 192) << to_string(fetch);
