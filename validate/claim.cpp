@@ -14,8 +14,6 @@
 #include "study/experiment/experiment.h"
 #include "study/report/table_of.h"
 #include "study/report/table_summary.h"
-#include "study/serve/serve.h"
-#include "study/sweep/serve_study.h"
 #include "study/sweep/sweep_axis.h"
 #include "study/sweep/sweep_study.h"
 #include "validate/metrics.h"
@@ -155,37 +153,6 @@ Tables tables_of_sweep(const std::string& name_of_study, const ClaimInputs& inpu
   return tables;
 }
 
-// Returns a row for each point of these cases of a study of serving.
-study::ResultTable table_of_serving(const std::string& name_of_study, const std::vector<std::string>& cases,
-                                    const ClaimInputs& inputs) {
-  const std::filesystem::path file = inputs.experiments.parent_path() / "serve" / name_of_study;
-  sim::Config config = sim::Config::from_file(file);
-  study::Arguments no_command_line;
-  const study::Given nothing;
-  const study::ServeStudy map(config.root(), nothing, file, no_command_line);
-  config.check();
-  for (const std::string& name : cases) {
-    if (map.axes().front().place_of(name) < map.axes().front().values.size()) continue;
-    throw sim::ConfigError({{file.string(), "cases", "none is named '" + name + "'"}});
-  }
-  const std::vector<study::Shown<study::ServeResult>> shown = study::shown_of_serving();
-  std::vector<study::Column> columns;
-  for (const study::SweepAxis& axis : map.axes()) columns.push_back({axis.name, axis.name, ""});
-  for (const study::Shown<study::ServeResult>& one : shown) columns.push_back(one.column);
-  study::ServeMachine machine(inputs.testbed.platform());
-  study::ResultTable table(std::move(columns));
-  for (std::size_t index = 0; index < map.size(); ++index) {
-    const study::Point point = map.point(index);
-    if (std::ranges::count(cases, point.values.front().label) == 0) continue;
-    std::vector<study::Cell> row;
-    for (const study::AxisValue& value : point.values) row.emplace_back(value.label);
-    const study::ServeResult result = machine.ask(map.question(point), 0);
-    for (const study::Shown<study::ServeResult>& one : shown) row.push_back(one.cell(result));
-    table.add_row(std::move(row));
-  }
-  return table;
-}
-
 study::ResultTable table_of_trials(const TrialStudy& study, study::Testbed& testbed) {
   const std::vector<study::SweepAxis>& axes = study.points.axes();
   std::vector<study::Column> columns;
@@ -231,30 +198,19 @@ Tables tables_of_cases(std::span<const Case> cases) {
 
 ClaimStudy read_study(const std::string& name, sim::Section section) {
   const std::string sweep = section.text("sweep", "");
-  const std::string serve = section.text("serve", "");
   std::vector<sim::Choice<std::string_view>> kinds;
   for (const std::string_view kind : calibrate::trial_kinds()) kinds.emplace_back(kind, kind);
   const std::string_view trial =
       section.has("trial") ? section.choice<std::string_view>("trial", kinds) : std::string_view();
-  const std::array<std::string_view, 3> of{sweep, serve, trial};
-  if (std::ranges::count_if(of, [](std::string_view one) { return !one.empty(); }) != 1) {
-    section.fault("sweep", "a study has one of sweep, serve and trial");
-  }
-  const std::vector<std::string> cases = serve.empty() ? std::vector<std::string>() : section.texts("cases");
+  if (sweep.empty() == trial.empty()) section.fault("sweep", "a study has one of sweep and trial");
   const std::vector<study::TableSummary> summaries = study::read_summaries(section, {}, {});
-  const auto with_summaries = [summaries](study::ResultTable rows) {
+  if (trial.empty()) return [sweep](const ClaimInputs& inputs) { return tables_of_sweep(sweep, inputs); };
+  return [study = read_trials(name, trial, section), summaries](const ClaimInputs& inputs) {
+    if (inputs.drawn && study.trial == "serve") return Tables();
+    study::ResultTable rows = table_of_trials(study, inputs.testbed);
     Tables tables = study::summarized(summaries, rows);
     tables.push_back({"rows", "", std::move(rows)});
     return tables;
-  };
-  if (!trial.empty()) {
-    return [study = read_trials(name, trial, section), with_summaries](const ClaimInputs& inputs) {
-      return with_summaries(table_of_trials(study, inputs.testbed));
-    };
-  }
-  if (!sweep.empty()) return [sweep](const ClaimInputs& inputs) { return tables_of_sweep(sweep, inputs); };
-  return [serve, cases, with_summaries](const ClaimInputs& inputs) {
-    return inputs.drawn ? Tables() : with_summaries(table_of_serving(serve, cases, inputs));
   };
 }
 

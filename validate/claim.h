@@ -24,7 +24,7 @@ namespace c3sim::validate {
 // A ClaimBook holds how claims of papers are predicted, as data: each claim is a figure of a table that a study gives.
 // See validate/claims.yaml.
 
-// ClaimInputs hold a machine of a platform, the folder of experiments, next to which `studies` and `serve` lie, and
+// ClaimInputs hold a machine of a platform, the folder of experiments, next to which `studies` lies, and
 // predicted cases of the suite.
 struct ClaimInputs {
   study::Testbed& testbed;

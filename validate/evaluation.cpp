@@ -91,7 +91,7 @@ Outcome outcome_of(const calibrate::Met& met, const study::ReplayTrial& trial) {
 std::vector<Outcome> run(study::Testbed& testbed, const Batch& batch) {
   std::vector<Outcome> outcomes;
   std::map<std::string, calibrate::Met> played;  // by trace
-  std::optional<study::ServeMachine> serving;    // caches the steps of all served trials
+  testbed.kept<study::ServeMachine>().grid = study::BatchGrid::coarse;
   for (const auto& [trial, figures] : batch) {
     if (const auto* const replay = std::get_if<study::ReplayTrial>(&trial)) {
       auto known = played.find(replay->trace);
@@ -100,12 +100,6 @@ std::vector<Outcome> run(study::Testbed& testbed, const Batch& batch) {
       continue;
     }
     Outcome& outcome = outcomes.emplace_back();
-    if (const auto* const served = std::get_if<study::ServeTrial>(&trial)) {
-      if (!serving) serving.emplace(testbed.platform(), study::BatchGrid::coarse);
-      outcome.why_not = study::why_impossible(*serving, *served);
-      if (outcome.why_not.empty()) outcome.figures = study::observe(*serving, *served);
-      continue;
-    }
     outcome.why_not = study::why_impossible(testbed, trial);
     if (outcome.why_not.empty()) outcome.figures = study::observe(testbed, trial, figures);
   }

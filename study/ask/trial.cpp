@@ -551,6 +551,35 @@ std::string why_no_arrays(const StreamTrial& trial) {
   return "a stream that reads or writes at least one array is accepted";
 }
 
+// Returns the first fault of the question, or why its model cannot be read.
+std::string why_not_served(ServeMachine& machine, const ServeQuestion& question) {
+  try {
+    const std::vector<sim::Fault> faults = machine.faults_of(question);
+    return faults.empty() ? std::string() : faults.front().where + ": " + faults.front().what;
+  } catch (const sim::ConfigError& error) {
+    return error.faults().front().what;
+  }
+}
+
+// Returns times to the first token, per further token and to the last one, and requests and tokens per second.
+Figures of_requests(const Served& served) {
+  using enum Figure;
+  constexpr double p90 = 0.9;
+  constexpr double p99 = 0.99;
+  Figures figures{{request_rate, served.per_second(served.requests)},
+                  {token_rate, served.per_second(served.output_tokens)}};
+  const auto seconds = [](sim::Time time) { return sim::to_seconds(time).value(); };
+  const auto add = [&](const Latencies& times, Figure mean, const std::map<Figure, double>& quantiles) {
+    if (times.count() == 0) return;
+    figures[mean] = seconds(times.mean());
+    for (const auto& [figure, share] : quantiles) figures[figure] = seconds(times.quantile(share));
+  };
+  add(served.first_token, first_token, {{first_token_median, 0.5}, {first_token_p90, p90}, {first_token_p99, p99}});
+  add(served.whole, end_to_end, {{end_to_end_median, 0.5}, {end_to_end_p90, p90}, {end_to_end_p99, p99}});
+  add(served.per_token, per_token, {{per_token_median, 0.5}, {per_token_p99, p99}});
+  return figures;
+}
+
 // Returns why the trial is impossible beyond what the operations of its schedule tell.
 std::string reason_against(const Testbed& testbed, const Trial& trial) {
   const models::PlatformSpec& platform = testbed.platform();
@@ -567,10 +596,7 @@ std::string reason_against(const Testbed& testbed, const Trial& trial) {
             const std::vector<sim::Fault> faults = faults_of(step.question, {platform, testbed.templates()});
             return faults.empty() ? std::string() : faults.front().what;
           },
-          [&](const ServeTrial& serving) {
-            ServeMachine machine(platform);
-            return why_impossible(machine, serving);
-          },
+          [&](const ServeTrial& serving) { return why_not_served(testbed.kept<ServeMachine>(), serving.question); },
           [](const StreamTrial& stream) { return why_no_arrays(stream); },
           [](const StreamAndCollectiveTrial& both) { return why_no_arrays(both.stream); },
           [](const StreamAndCopiesTrial& copies) -> std::string {
@@ -658,8 +684,7 @@ Figures observe(Testbed& testbed, const Trial& trial, const std::set<Figure>& as
                                     [&](const HogTrial& hog) { return beside_hog(testbed, hog); },
                                     [&](const StepTrial& step) { return observe(testbed, step); },
                                     [&](const ServeTrial& serving) {
-                                      ServeMachine machine(platform);
-                                      return observe(machine, serving);
+                                      return of_requests(testbed.kept<ServeMachine>().ask(serving.question, 0).served);
                                     },
                                     [](const ReplayTrial&) { return Figures{}; },
                                     [&](const FusedTrial& fused) { return of_fused(testbed, fused); },
@@ -687,36 +712,6 @@ Figures observe(Testbed& testbed, const StepTrial& trial) {
           {Figure::energy, result.energy().value()},
           {Figure::power, result.power.value()},
           {Figure::clock, result.clock.value()}};
-}
-
-// Returns the first fault of the question, or why its model cannot be read.
-std::string why_impossible(ServeMachine& machine, const ServeTrial& trial) {
-  try {
-    const std::vector<sim::Fault> faults = machine.faults_of(trial.question);
-    return faults.empty() ? std::string() : faults.front().where + ": " + faults.front().what;
-  } catch (const sim::ConfigError& error) {
-    return error.faults().front().what;
-  }
-}
-
-// Returns times to the first token, per further token and to the last one, and requests and tokens per second.
-Figures observe(ServeMachine& machine, const ServeTrial& trial) {
-  using enum Figure;
-  constexpr double p90 = 0.9;
-  constexpr double p99 = 0.99;
-  const Served served = machine.ask(trial.question, 0).served;
-  Figures figures{{request_rate, served.per_second(served.requests)},
-                  {token_rate, served.per_second(served.output_tokens)}};
-  const auto seconds = [](sim::Time time) { return sim::to_seconds(time).value(); };
-  const auto add = [&](const Latencies& times, Figure mean, const std::map<Figure, double>& quantiles) {
-    if (times.count() == 0) return;
-    figures[mean] = seconds(times.mean());
-    for (const auto& [figure, share] : quantiles) figures[figure] = seconds(times.quantile(share));
-  };
-  add(served.first_token, first_token, {{first_token_median, 0.5}, {first_token_p90, p90}, {first_token_p99, p99}});
-  add(served.whole, end_to_end, {{end_to_end_median, 0.5}, {end_to_end_p90, p90}, {end_to_end_p99, p99}});
-  add(served.per_token, per_token, {{per_token_median, 0.5}, {per_token_p99, p99}});
-  return figures;
 }
 
 StepRoofline roofline(const StepTrial& trial, const models::PlatformSpec& platform) {

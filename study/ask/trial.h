@@ -23,8 +23,6 @@
 
 namespace c3sim::study {
 
-class ServeMachine;
-
 // In a RestTrial, nothing runs.
 struct RestTrial {
   auto operator<=>(const RestTrial&) const = default;
@@ -239,9 +237,6 @@ std::string why_impossible(const Testbed& testbed, const Trial& trial);
 Figures observe(Testbed& testbed, const Trial& trial, const std::set<Figure>& asked);
 // Returns time, kernel_time, energy, power and clock of a step.
 Figures observe(Testbed& testbed, const StepTrial& trial);
-// These two ask a machine that serves requests, which remembers the steps that it has simulated.
-std::string why_impossible(ServeMachine& machine, const ServeTrial& trial);
-Figures observe(ServeMachine& machine, const ServeTrial& trial);
 // Returns the figures of the first `count` GEMMs of a series from rest, like trials with `nth`, but from one run.
 std::vector<Figures> observe_series(Testbed& testbed, const GemmTrial& trial, std::size_t count);
 

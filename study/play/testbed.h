@@ -14,6 +14,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <typeindex>
 #include <utility>
 #include <vector>
 
@@ -132,6 +133,17 @@ class Testbed {
   // Returns the name of the models::RcclProtocol that the library's kernels use for the collective alone.
   std::string_view protocol_of(const models::CollectiveSpec& collective);
 
+  // Returns what the testbed keeps for callers from one question to the next, made of the testbed at the first call.
+  struct Kept {
+    virtual ~Kept() = default;
+  };
+  template <class One>
+  One& kept() const {
+    std::unique_ptr<Kept>& one = kept_[typeid(One)];
+    if (one == nullptr) one = std::make_unique<One>(*this);
+    return static_cast<One&>(*one);
+  }
+
   // Counts, for warnings(), a run that was watched or played elsewhere.
   void count(const Timeline& timeline);
   // Recalls and counts the runs of another testbed of the same platform that this one has not played.
@@ -151,6 +163,7 @@ class Testbed {
   void count(ClockSearch search);
   RunCache runs_;
   mutable std::optional<LayerTemplates> templates_;  // none: not yet read
+  mutable std::map<std::type_index, std::unique_ptr<Kept>> kept_;
   std::unique_ptr<Testbed> from_rest_;
   std::unique_ptr<Testbed> metered_;
   std::unique_ptr<Testbed> as_simulated_;

@@ -5,7 +5,6 @@
 #include <numeric>
 #include <random>
 
-#include "study/config_folders.h"
 #include "study/fault_list.h"
 #include "study/program/step_memory.h"
 #include "study/step/step.h"
@@ -50,9 +49,6 @@ void check_requests(const ServeQuestion& question, FaultList& faults) {
 
 }  // namespace
 
-ServeMachine::ServeMachine(const models::PlatformSpec& platform, BatchGrid grid)
-    : platform_(platform), grid_(grid), templates_(config_folders()) {}
-
 const ReadModel& ServeMachine::model_of(const StepWords& words) {
   const std::array<std::string, 3> asked{words.model_name, words.ignored_keys, words.like};
   const auto known = models_.find(asked);
@@ -70,12 +66,12 @@ ServerSpec ServeMachine::cache_of(const ServeQuestion& question, const StepQuest
   StepQuestion step = of_group;
   step.phase = Phase::prefill;
   step.tokens = question.budget;
-  const StepMemory memory = memory_of(step, templates_);
+  const StepMemory memory = memory_of(step, testbed_.templates());
   sim::Bytes room = platform_.gpu.memory.hbm_capacity * question.memory - memory.weights - memory.activations;
   std::map<std::int64_t, sim::Bytes> by_window;  // bytes of a block in the layers that have the window
   sim::Bytes block;
   const auto count = [&](const StepQuestion& of) {
-    for (const CachedTensor& one : cached_tensors(of, templates_)) {
+    for (const CachedTensor& one : cached_tensors(of, testbed_.templates())) {
       const auto layers = static_cast<double>(one.layers);
       // What a sequence has once is like what layers with a window of one token have: in its first block alone.
       if (one.of_sequence > sim::Bytes()) by_window[1] += layers * one.of_sequence;
@@ -85,7 +81,7 @@ ServerSpec ServeMachine::cache_of(const ServeQuestion& question, const StepQuest
   };
   count(step);
   if (const std::optional<StepQuestion> draft = draft_of(question, step)) {
-    room -= memory_of(*draft, templates_).weights;
+    room -= memory_of(*draft, testbed_.templates()).weights;
     count(*draft);
   }
   const double blocks = std::floor(room / std::max(block, sim::Bytes(1.0)));  // a layer may cache nothing
@@ -128,14 +124,14 @@ std::vector<sim::Fault> ServeMachine::faults_of(ServeQuestion question) {
   FaultList faults;
   const std::vector<StepQuestion> steps = steps_of(question);
   for (const StepQuestion& step : steps) {
-    for (sim::Fault& fault : study::faults_of(step, {platform_, templates_})) {
+    for (sim::Fault& fault : study::faults_of(step, {platform_, testbed_.templates()})) {
       const bool of_split = fault.where == "tp" || fault.where == "ep";
       if (&step == &steps.front() && question.apart > 0 && of_split) fault.where = "apart";
       faults.add(std::move(fault));
     }
   }
   if (const std::optional<StepQuestion> draft = draft_of(question, steps.back()); draft && faults.is_empty()) {
-    for (const sim::Fault& fault : study::faults_of(*draft, {platform_, templates_}))
+    for (const sim::Fault& fault : study::faults_of(*draft, {platform_, testbed_.templates()}))
       faults.add({"draft", "", fault.what});
   }
   check_requests(question, faults);
@@ -151,7 +147,7 @@ std::vector<sim::Fault> ServeMachine::faults_of(ServeQuestion question) {
   faults.add_if(question.fetch == Fetch::kernel && question.waits == Waits::request, "waits",
                 "a kernel that fetches takes the place of a batch: batch is accepted, which waits until it has ended");
   if (question.fetch != Fetch::none && faults.is_empty()) {
-    const BlockCopies copies = block_copies(cached_tensors(question.step, templates_), question.block);
+    const BlockCopies copies = block_copies(cached_tensors(question.step, testbed_.templates()), question.block);
     const std::string why = copies.of_block == 0 ? question.step.model.name + " caches nothing: none is accepted"
                                                  : fetch_times(question.fetch, question.store, copies).why_impossible();
     faults.add_if(!why.empty(), "fetch", "{}", why);
@@ -163,8 +159,8 @@ std::vector<sim::Fault> ServeMachine::faults_of(ServeQuestion question) {
 BatchTimes& ServeMachine::batch_times(const StepQuestion& step, const ServeQuestion& question) {
   std::unique_ptr<BatchTimes>& times = batch_times_[{step, question.budget, question.captured}];
   if (times == nullptr) {
-    times = std::make_unique<BatchTimes>(StepMachine{platform_, templates_}, step, question.budget, question.captured,
-                                         grid_);
+    times = std::make_unique<BatchTimes>(StepMachine{platform_, testbed_.templates()}, step, question.budget,
+                                         question.captured, grid);
   }
   return *times;
 }
@@ -200,7 +196,7 @@ ServingGroup ServeMachine::group_of(const ServeQuestion& question, const StepQue
   group.spec.fetches = question.fetch != Fetch::none && is_first && reuses;
   group.costs = costs_of(question, step);
   group.at_rest = static_cast<double>(step.gpus()) * platform_.gpu.power.at_rest();
-  const BlockCopies copies = block_copies(cached_tensors(step, templates_), question.block);
+  const BlockCopies copies = block_copies(cached_tensors(step, testbed_.templates()), question.block);
   const int gpus_of_replica = step.gpus() / step.dp;
   const sim::Bytes of_block = static_cast<double>(copies.of_block * gpus_of_replica) * copies.bytes;
   group.spec.store_blocks = static_cast<std::int64_t>(question.store_size / of_block);
@@ -270,10 +266,6 @@ ServeResult ServeMachine::ask(ServeQuestion question, std::size_t simulated) {
   result.cache_tokens = question.replicas * static_cast<std::int64_t>(std::min(most_tokens, tokens));
   result.question = std::move(question);
   return result;
-}
-
-ServeResult ask(const Testbed& testbed, const ServeQuestion& question) {
-  return ServeMachine(testbed.platform()).ask(question);
 }
 
 double ServeResult::busy() const {

@@ -1,7 +1,9 @@
 // Simulates a model that serves requests on one node: latencies, throughput and energy.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
@@ -40,10 +42,14 @@ struct ServeResult {
   double largest_error() const;
 };
 
-// A ServeMachine answers questions; it keeps models and the times of batches and fetches from one to the next.
-class ServeMachine {
+// A ServeMachine answers questions; it keeps models and the times of batches and fetches from one to the next. A
+// testbed keeps one.
+class ServeMachine : public Testbed::Kept {
  public:
-  explicit ServeMachine(const models::PlatformSpec& platform, BatchGrid grid = BatchGrid::fine);
+  // The testbed must outlive the machine.
+  explicit ServeMachine(const Testbed& testbed) : testbed_(testbed), platform_(testbed.platform()) {}
+
+  BatchGrid grid = BatchGrid::fine;  // of batches that no question has had yet
 
   // Returns contradictions and lack of room, each with the key to blame. Reads the model: throws sim::ConfigError if
   // there is none.
@@ -64,17 +70,19 @@ class ServeMachine {
   BatchTimes& batch_times(const StepQuestion& step, const ServeQuestion& question);
   FetchTimes& fetch_times(Fetch fetch, Store store, const BlockCopies& copies);
 
+  const Testbed& testbed_;
   const models::PlatformSpec& platform_;
-  BatchGrid grid_;
-  LayerTemplates templates_;
   std::map<std::array<std::string, 3>, ReadModel> models_;  // by name, ignored keys and `like`
   // By step, the most tokens of a batch, and those of the largest batch with a captured graph.
   std::map<std::tuple<StepQuestion, std::int64_t, std::int64_t>, std::unique_ptr<BatchTimes>> batch_times_;
   std::map<std::tuple<Fetch, Store, std::int64_t, sim::Bytes>, std::unique_ptr<FetchTimes>> fetch_times_;
 };
 
-// Answers one question on a new machine.
-ServeResult ask(const Testbed& testbed, const ServeQuestion& question);
+// Returns how many batches of each point a study simulates: about 200 in all, 1 to 8 for each point.
+constexpr std::size_t batches_simulated(std::uint64_t points) {
+  return static_cast<std::size_t>(std::clamp<std::uint64_t>(200 / points, 1, 8));
+}
+
 Results to_tables(const ServeResult& result, const models::PlatformSpec& platform);
 
 // Returns the columns of an answer.

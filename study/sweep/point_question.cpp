@@ -78,16 +78,16 @@ std::optional<std::filesystem::path> file_of(const PlainQuestion& question, cons
 // Sets a word of the question. Returns what is wrong with the word; empty where nothing is.
 std::string tell(PlainQuestion& question, const Assignment& word) {
   const auto tell_plain = [&word](auto& plain) -> std::string {
-    std::vector<std::string> known;
-    for (const auto& entry : words_said(plain)) {
-      if (entry.name == word.name) {
-        Arguments arguments;
-        entry.of(plain).read({.arguments = arguments, .option = word.name, .text = word.value});
-        return arguments.faults().empty() ? "" : arguments.faults().front().what;
-      }
-      known.emplace_back(entry.name);
+    using Entry = Word<std::decay_t<decltype(plain)>>;
+    const auto known = words_said(plain);
+    const auto found = std::ranges::find(known, word.name, &Entry::name);
+    if (found == known.end()) {
+      return fmt::format("'{}' is no word of this question{}", word.name,
+                         sim::name_hint(word.name, known, &Entry::name));
     }
-    return fmt::format("'{}' is no word of this question{}", word.name, sim::name_hint(word.name, known));
+    Arguments arguments;
+    found->of(plain).read({.arguments = arguments, .option = word.name, .text = word.value});
+    return arguments.faults().empty() ? "" : arguments.faults().front().what;
   };
   return std::visit(tell_plain, question);
 }
@@ -131,9 +131,6 @@ template <class Trial>
 Results answer_to(Testbed& testbed, const Trial& trial) {
   const Question asked{trial};
   return to_tables(asked, study::ask(testbed, asked), testbed.platform());
-}
-Results answer_to(Testbed& testbed, const ServeQuestion& serve) {
-  return to_tables(study::ask(testbed, serve), testbed.platform());
 }
 // Returns only the first table of a step's answer, the figures of the step as a whole.
 Results answer_to(Testbed& testbed, const StepWords& words) {
@@ -305,7 +302,7 @@ std::string PointQuestion::text_of_file(const Assignment& word) const {
   return file && std::filesystem::is_regular_file(*file, absent) ? whole_text(*file) : "";
 }
 
-Results PointQuestion::answer(Testbed& testbed, std::span<const Assignment> words) const {
+Results PointQuestion::answer(Testbed& testbed, std::span<const Assignment> words, std::size_t batches) const {
   if (ask_ == Ask::run) return answer_experiment(testbed, *experiment_, words);
   PlainQuestion question = untold(ask_);
   Given given;
@@ -322,7 +319,11 @@ Results PointQuestion::answer(Testbed& testbed, std::span<const Assignment> word
         const auto trial = trial_in(plain, given, faults);
         for (sim::Fault& fault : faults) fault.path = fault.where;  // points name the word that is at fault
         if (!faults.empty()) throw sim::ConfigError(std::move(faults));
-        return answer_to(testbed, trial);
+        if constexpr (std::is_same_v<decltype(trial), const ServeQuestion>) {
+          return to_tables(testbed.kept<ServeMachine>().ask(trial, batches), testbed.platform());
+        } else {
+          return answer_to(testbed, trial);
+        }
       },
       question);
 }

@@ -101,8 +101,9 @@ class PointQuestion {
   // Returns the text of the model or request file that the word names; empty where it names none.
   std::string text_of_file(const Assignment& word) const;
 
-  // Returns the answer on this machine. Throws sim::ConfigError where the machine cannot do what is asked.
-  Results answer(Testbed& testbed, std::span<const Assignment> words) const;
+  // Returns the answer on this machine; `batches` of those that serve requests are simulated. Throws sim::ConfigError
+  // where the machine cannot do what is asked.
+  Results answer(Testbed& testbed, std::span<const Assignment> words, std::size_t batches = 8) const;
   // Extracts the quantities of an answer: its numbers and its fidelity. Columns that only repeat a word are left out.
   // In a table of several rows, the first column becomes part of a quantity's name: "up_projection.end_us".
   struct Quantities {

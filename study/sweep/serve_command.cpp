@@ -4,18 +4,19 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <map>
+#include <functional>
 #include <optional>
-#include <span>
+#include <set>
 
 #include "sim/config/config.h"
 #include "study/ask/answers.h"
 #include "study/ask/command.h"
 #include "study/ask/words.h"
 #include "study/config_folders.h"
+#include "study/report/table_of.h"
 #include "study/serve/serve.h"
 #include "study/step/step.h"
-#include "study/sweep/serve_study.h"
+#include "study/sweep/sweep_axis.h"
 
 namespace c3sim::study {
 
@@ -237,36 +238,190 @@ const Words<ServeQuestion>& words_of(const ServeQuestion&) {
 
 namespace {
 
-constexpr auto load_axis = "rate";  // the x axis of curves
+// A ServeSource is where the words of a study are said: a file, and options of the command line, `given`, which
+// override it.
+struct ServeSource {
+  sim::Section root;
+  const std::filesystem::path& file;
+  const Given& given;
+  Arguments& arguments;
 
-struct ServedPoint : ServeResult {
-  Point point;
+  // Records a fault where the word was said.
+  void fault(const std::string& word, const std::string& what) {
+    given.contains(word) ? arguments.fault(typed_name(word), what) : root.fault(word, what);
+  }
+  // Returns a word's text in the file. A path is relative to the file that names it.
+  std::string placed(const std::string& word, const std::string& text) const {
+    return word == "trace" ? (file.parent_path() / text).string() : text;
+  }
 };
 
-std::vector<std::size_t> varying(const ServeStudy& study) {
-  std::vector<std::size_t> places;
-  for (std::size_t a = 0; a < study.axes().size(); ++a) {
-    if (study.axes()[a].varies()) places.push_back(a);
-  }
-  return places;
+// The words that say how requests are drawn, which a trace of requests makes needless.
+const std::vector<std::string_view> words_of_drawing{"rate",     "requests", "prompt", "output", "stages",
+                                                     "arrivals", "reuse",    "burst",  "spread", "least"};
+
+// Returns the question that the words ask. Throws sim::ConfigError.
+ServeQuestion question_of(const Given& words) {
+  ServeQuestion question;
+  Arguments arguments;
+  read_words(question, words, arguments, nullptr);
+  arguments.check();
+  return question;
 }
 
-// Returns a column for each axis that varies, for rows that have a `point`.
+// Returns what is wrong with a value of a word, or else adds the question that it asks by itself to `meanings`.
+std::string why_not(const std::string& word, const std::string& text, std::vector<ServeQuestion>& meanings) {
+  if (text.empty()) return "is empty: a value is accepted";
+  try {
+    meanings.push_back(question_of({{word, {text}}}));
+    return {};
+  } catch (const sim::ConfigError& error) {
+    return error.faults().front().what;
+  }
+}
+
+constexpr auto case_axis = "case";
+
+SweepAxis read_cases(ServeSource& source, const std::vector<std::string>& words) {
+  SweepAxis axis;
+  axis.name = case_axis;
+  for (sim::Section& section : source.root.list("cases")) {
+    AxisValue one{section.text("name"), {}};
+    if (axis.place_of(one.label) < axis.values.size()) {
+      section.fault("name", fmt::format("{} is another case, too: each has a name of its own", in_quotes(one.label)));
+    }
+    for (const std::string& word : words) {
+      if (!section.has(word)) continue;
+      const std::string text = source.placed(word, section.text(word));
+      std::vector<ServeQuestion> meaning;
+      if (const std::string why = why_not(word, text, meaning); !why.empty()) section.fault(word, why);
+      if (!source.given.contains(word)) one.assignments.push_back({word, text});
+    }
+    axis.values.push_back(std::move(one));
+  }
+  if (axis.values.empty() && source.root.is_sound("cases")) source.root.fault("cases", "at least one case is needed");
+  return axis;
+}
+
+// Reads the values of a word, each once; none where neither the file nor the command line gives it.
+SweepAxis read_word(ServeSource& source, const std::string& word) {
+  std::vector<std::string> texts;
+  if (source.root.has(word)) {
+    for (const std::string& text : source.root.texts(word)) texts.push_back(source.placed(word, text));
+    if (texts.empty()) source.root.fault(word, "at least one value is needed");
+  }
+  if (const auto said = source.given.find(word); said != source.given.end()) {
+    texts.clear();
+    for (const std::string_view text : split(said->second.back(), ',')) {
+      // A part with an equals sign continues the value before it: "ttft=500ms,tpot=50ms" is one value.
+      const bool goes_on = !texts.empty() && text.find('=') != text.npos;
+      goes_on ? texts.back().append(",").append(text) : texts.emplace_back(text);
+    }
+  }
+  SweepAxis axis;
+  axis.name = word;
+  std::vector<ServeQuestion> meanings;  // "2" and "2.0" mean the same
+  for (const std::string& text : texts) {
+    if (const std::string why = why_not(word, text, meanings); !why.empty()) {
+      source.fault(word, why);
+    } else if (std::ranges::count(meanings, meanings.back()) > 1) {
+      continue;
+    }
+    axis.values.push_back({text, {{word, text}}});
+  }
+  return axis;
+}
+
+// Removes the axes of the file that the command line overrides: with a trace those of how requests are drawn, with
+// stages the rate, and either rate or concurrency, of which both given in the same place is a fault.
+void choose_how_requests_arrive(ServeSource& source, std::vector<SweepAxis>& axes) {
+  const Given& given = source.given;
+  const bool by_stages = given.contains("stages") || source.root.has("stages");
+  std::erase_if(axes, [&](const SweepAxis& axis) {
+    if (given.contains(axis.name)) return false;
+    const bool by_trace = given.contains("trace") && std::ranges::count(words_of_drawing, axis.name) > 0;
+    return by_trace || (by_stages && axis.name == "rate");
+  });
+  const auto axis_of = [&axes](std::string_view word) { return std::ranges::find(axes, word, &SweepAxis::name); };
+  for (const std::string by_rate : {"rate", "stages"}) {
+    const auto concurrency = axis_of("concurrency");
+    const auto rate = axis_of(by_rate);
+    if (concurrency == axes.end() || rate == axes.end()) continue;
+    // A concurrency of 0 means that requests arrive by rate.
+    if (concurrency->place_of("0") < concurrency->values.size()) continue;
+    if (given.contains("concurrency") != given.contains(by_rate)) {
+      axes.erase(given.contains(by_rate) ? concurrency : rate);
+    } else {
+      source.fault(by_rate,
+                   "is how often requests arrive, and with a concurrency each arrives when another ends: one of both "
+                   "is accepted");
+    }
+  }
+}
+
+// A ServedPoint has its question and, once that is asked, its answer.
+struct ServedPoint : ServeResult {
+  std::vector<std::string> labels;  // its values on the axes that vary
+
+  void answer(ServeMachine& machine, std::size_t simulated) {
+    static_cast<ServeResult&>(*this) = machine.ask(question, simulated);
+  }
+};
+
+struct ServeStudy {
+  std::vector<std::string> axes;    // those that vary: cases, then words, the rate last
+  std::vector<ServedPoint> points;  // the last axis varies fastest
+};
+
+// Returns the axes of a study: cases, which set several words at once, and the words of the question.
+std::vector<SweepAxis> read_serve_axes(ServeSource& source) {
+  std::vector<std::string> words;
+  for (const Word<ServeQuestion>& word : words_of(ServeQuestion{})) words.emplace_back(word.name);
+  std::vector<SweepAxis> axes;
+  if (source.root.has("cases")) axes.push_back(read_cases(source, words));
+  for (const std::string& word : words) axes.push_back(read_word(source, word));
+  std::erase_if(axes, [](const SweepAxis& axis) { return axis.values.empty(); });
+  choose_how_requests_arrive(source, axes);
+  return axes;
+}
+
+// Returns every combination of values. A case overrides what the file says for all, and options override both.
+ServeStudy study_of(const std::vector<SweepAxis>& axes) {
+  ServeStudy study;
+  for (const SweepAxis& axis : axes) {
+    if (axis.varies()) study.axes.push_back(axis.name);
+  }
+  const PointSequence sequence(axes, {});
+  for (std::uint64_t index = 0; index < sequence.size(); ++index) {
+    const Point point = sequence.point(index);
+    ServedPoint& served = study.points.emplace_back();
+    Given said;
+    for (std::size_t a = 0; a < axes.size(); ++a) {
+      if (axes[a].varies()) served.labels.push_back(point.values[a].label);
+      for (const Assignment& word : point.values[a].assignments) said.try_emplace(word.name, 1, word.value);
+    }
+    served.question = question_of(said);
+  }
+  return study;
+}
+
+// Returns a column for each axis, for rows that have labels.
 template <class Row>
 std::vector<Shown<Row>> shown_of_axes(const ServeStudy& study) {
   std::vector<Shown<Row>> shown;
-  for (const std::size_t a : varying(study)) {
-    const std::string& name = study.axes()[a].name;
-    shown.push_back({{name, name, ""}, [a](const Row& row) { return row.point.values[a].label; }});
+  for (std::size_t axis = 0; axis < study.axes.size(); ++axis) {
+    shown.push_back({{study.axes[axis], study.axes[axis], ""}, [axis](const Row& row) { return row.labels[axis]; }});
   }
   return shown;
 }
 
-// Returns the labels of a point except that of the axis `but`.
-std::string name_of(const ServeStudy& study, const ServedPoint& point, std::string_view but) {
+constexpr auto load_axis = "rate";  // the x axis of curves
+
+// Returns the labels of a point except that on the axis `but`.
+std::string name_of(const ServeStudy& study, const std::vector<std::string>& labels, std::string_view but = {}) {
   std::string name;
-  for (const std::size_t a : varying(study)) {
-    if (study.axes()[a].name != but) name += (name.empty() ? "" : ", ") + point.point.values[a].label;
+  for (std::size_t a = 0; a < labels.size(); ++a) {
+    if (study.axes[a] != but) name += (name.empty() ? "" : ", ") + labels[a];
   }
   return name;
 }
@@ -283,22 +438,36 @@ Fidelity serving_fidelity(const ServeQuestion& question, const Platform& platfor
 }
 
 // Returns a row for each point: the varying axes, the other words of the question, and the answer.
-ResultTable table_of(const ServeStudy& study, const std::vector<ServedPoint>& points, const Platform& platform) {
+ResultTable table_of(const ServeStudy& study, const Platform& platform) {
   const LayerTemplates templates(config_folders());
   std::vector<Shown<ServedPoint>> shown = shown_of_axes<ServedPoint>(study);
-  const std::string last_axis = shown.empty() ? "" : shown.back().column.key;
   for (const Shown<ServeResult>& one : shown_of_serving()) shown.emplace_back(one.column, one.cell);
   shown.push_back({{"fidelity", "fidelity", ""},
                    [&](const ServedPoint& point) { return serving_fidelity(point.question, platform, templates); }});
   std::vector<std::vector<AskedWord>> asked;
-  for (const ServedPoint& point : points) asked.push_back(asked_words(point.question));
-  return with_question(study::table_of(points, shown), asked, last_axis);
+  for (const ServedPoint& point : study.points) asked.push_back(asked_words(point.question));
+  return with_question(study::table_of(study.points, shown), asked, study.axes.empty() ? "" : study.axes.back());
 }
 
-std::vector<Chart> curves_of(const ServeStudy& study, const std::vector<ServedPoint>& points) {
+// Adds a curve to the chart for each combination of labels except that on the axis `but`.
+template <class Row, class X, class Y>
+ScatterChart with_curves(ScatterChart chart, const ServeStudy& study, const std::vector<Row>& rows,
+                         std::string_view but, const X& x, const Y& y) {
+  chart.joined = true;
+  for (const Row& row : rows) {
+    const std::string name = name_of(study, row.labels, but);
+    auto series = std::ranges::find(chart.series, name, &ScatterSeries::name);
+    if (series == chart.series.end()) series = chart.series.insert(series, {name, {}});
+    if (const std::optional<double> value = number_of(y(row))) series->points.push_back({x(row), *value, name});
+  }
+  return chart;
+}
+
+std::vector<Chart> curves_of(const ServeStudy& study) {
   std::vector<Chart> charts;
-  const auto is_load = [](const SweepAxis& axis) { return axis.name == load_axis && axis.varies(); };
-  if (std::ranges::none_of(study.axes(), is_load)) return charts;
+  if (std::ranges::count(study.axes, load_axis) == 0) return charts;
+  std::vector<std::string> others = study.axes;
+  std::erase(others, load_axis);
   const std::vector<Shown<ServeResult>> shown = shown_of_serving();
   struct Curve {
     const char* key;
@@ -310,74 +479,55 @@ std::vector<Chart> curves_of(const ServeStudy& study, const std::vector<ServedPo
                                                    {"tpot_mean_ms", "Time per further token, mean", false},
                                                    {"tokens_per_s", "Output", false}}) {
     const auto answer = std::ranges::find(shown, key, [](const auto& one) { return one.column.key; });
-    ScatterChart chart{.id = std::string(key) + "_by_load",
-                       .title = fmt::format("{} over load", quantity),
-                       .x = {"requests that arrive", "1/s"},
-                       .y = {quantity, answer->column.unit, logarithmic},
-                       .joined = true};
-    for (const ServedPoint& point : points) {
-      const std::string name = name_of(study, point, load_axis);
-      auto series = std::ranges::find(chart.series, name, &ScatterSeries::name);
-      if (series == chart.series.end()) series = chart.series.insert(series, {name, {}});
-      const Cell cell = answer->cell(point);
-      const auto* const value = std::get_if<double>(&cell);
-      if (value != nullptr) series->points.push_back({point.question.rate, *value, name});
-    }
-    std::vector<std::string> names;
-    for (const std::size_t a : varying(study)) {
-      if (study.axes()[a].name != load_axis) names.push_back(study.axes()[a].name);
-    }
-    if (chart.series.size() > 1) chart.legend = fmt::format("{}", fmt::join(names, ", "));
+    ScatterChart chart = with_curves(
+        {.id = std::string(key) + "_by_load",
+         .title = fmt::format("{} over load", quantity),
+         .x = {"requests that arrive", "1/s"},
+         .y = {quantity, answer->column.unit, logarithmic}},
+        study, study.points, load_axis, [](const ServedPoint& point) { return point.question.rate; }, answer->cell);
+    if (chart.series.size() > 1) chart.legend = fmt::format("{}", fmt::join(others, ", "));
     charts.emplace_back(std::move(chart));
   }
   return charts;
 }
 
 // Shows the requests that wait and run and the cache in use while each point is served.
-NamedTable over_time(const ServeStudy& study, const std::vector<ServedPoint>& points) {
+NamedTable over_time(const ServeStudy& study) {
   struct Row {
-    const Point& point;
+    const std::vector<std::string>& labels;
     double from = 0.0;
     ServerLoad load;
   };
   std::vector<Row> rows;
-  const auto chart_of = [](const char* id, const char* title, const char* unit) {
-    return ScatterChart{.id = id, .title = title, .x = {"time", "s"}, .y = {title, unit}, .joined = true};
-  };
-  std::array<ScatterChart, 3> charts{chart_of("waiting_over_time", "Requests that wait", ""),
-                                     chart_of("running_over_time", "Requests that run", ""),
-                                     chart_of("cache_over_time", "Blocks of the cache in use", "%")};
-  for (const ServedPoint& point : points) {
-    const std::string name = name_of(study, point, "");
-    for (ScatterChart& chart : charts) chart.series.push_back({name, {}});
+  for (const ServedPoint& point : study.points) {
     double from = 0.0;
     for (const ServerLoad& load : point.served.load.samples()) {
-      const std::array<double, 3> values{load.waiting, load.running, 100.0 * load.cache};
-      for (std::size_t i = 0; i < values.size(); ++i) charts[i].series.back().points.push_back({from, values[i], name});
-      rows.push_back({point.point, from, load});
+      rows.push_back({point.labels, from, load});
       from += sim::to_seconds(point.served.load.interval()).value();
     }
   }
   std::vector<Shown<Row>> shown = shown_of_axes<Row>(study);
-  const std::vector<Shown<Row>> loads{
-      {{"from_s", "from", "s", 3}, &Row::from},
-      {{"waiting", "waiting", "requests", 1}, [](const Row& row) { return row.load.waiting; }},
-      {{"running", "running", "requests", 1}, [](const Row& row) { return row.load.running; }},
-      {{"cache_percent", "cache", "%", 1}, [](const Row& row) { return 100.0 * row.load.cache; }}};
-  shown.insert(shown.end(), loads.begin(), loads.end());
-  return {"over_time",
-          "Over time, means of intervals",
-          study::table_of(rows, shown),
-          points.size() == 1,
-          {charts.begin(), charts.end()}};
+  shown.push_back({{"from_s", "from", "s", 3}, &Row::from});
+  std::vector<Chart> charts;
+  const auto show = [&](const Shown<Row>& load, const char* id, const char* title, const char* unit) {
+    shown.push_back(load);
+    charts.emplace_back(with_curves({.id = id, .title = title, .x = {"time", "s"}, .y = {title, unit}}, study, rows, "",
+                                    std::mem_fn(&Row::from), load.cell));
+  };
+  show({{"waiting", "waiting", "requests", 1}, [](const Row& row) { return row.load.waiting; }}, "waiting_over_time",
+       "Requests that wait", "");
+  show({{"running", "running", "requests", 1}, [](const Row& row) { return row.load.running; }}, "running_over_time",
+       "Requests that run", "");
+  show({{"cache_percent", "cache", "%", 1}, [](const Row& row) { return 100.0 * row.load.cache; }}, "cache_over_time",
+       "Blocks of the cache in use", "%");
+  return {"over_time", "Over time, means of intervals", study::table_of(rows, shown), study.points.size() == 1,
+          std::move(charts)};
 }
 
 double per_second_of(const Latencies& times) { return 1.0 / sim::to_seconds(times.mean()).value(); }
 
 // Returns the largest gain of each case over the first one: in mean latencies and in output tokens a second.
-std::optional<ResultTable> gains_of(const ServeStudy& study, const std::vector<ServedPoint>& points) {
-  const SweepAxis& cases = study.axes().front();
-  if (cases.name != "case" || !cases.varies()) return {};
+NamedTable gains_of(const ServeStudy& study) {
   struct Gain {
     const char* key;
     const char* heading;
@@ -388,27 +538,30 @@ std::optional<ResultTable> gains_of(const ServeStudy& study, const std::vector<S
        {"e2e_gain", "whole", [](const Served& served) { return per_second_of(served.whole); }},
        {"throughput_gain", "throughput",
         [](const Served& served) { return served.per_second(served.output_tokens); }}}};
-  std::vector<Column> columns{{"case", "case", ""}};
+  std::vector<Column> columns{{case_axis, case_axis, ""}};
   for (const Gain& gain : gains) {
     columns.push_back({gain.key, gain.heading, ""});
     columns.push_back({std::string(gain.key) + "_at", "at", ""});
   }
   ResultTable table(std::move(columns));
-  const std::size_t of_case = points.size() / cases.values.size();
-  for (std::size_t c = 1; c < cases.values.size(); ++c) {
-    std::vector<Cell> cells{cases.values[c].label};
+  const std::vector<ServedPoint>& points = study.points;
+  const std::string& baseline = points.front().labels.front();
+  const auto of_case = static_cast<std::size_t>(
+      std::ranges::count(points, baseline, [](const ServedPoint& point) { return point.labels.front(); }));
+  for (std::size_t first = of_case; first < points.size(); first += of_case) {
+    std::vector<Cell> cells{points[first].labels.front()};
     for (const Gain& gain : gains) {
-      const auto at = [&](std::size_t p) {
-        return gain.of(points[c * of_case + p].served) / gain.of(points[p].served);
+      const auto over_baseline = [&](std::size_t p) {
+        return gain.of(points[first + p].served) / gain.of(points[p].served);
       };
       std::size_t best = 0;
-      for (std::size_t p = 1; p < of_case; ++p) best = at(p) > at(best) ? p : best;
-      cells.emplace_back(at(best));
-      cells.emplace_back(name_of(study, points[best], "case"));
+      for (std::size_t p = 1; p < of_case; ++p) best = over_baseline(p) > over_baseline(best) ? p : best;
+      cells.emplace_back(over_baseline(best));
+      cells.emplace_back(name_of(study, points[best].labels, case_axis));
     }
     table.add_row(std::move(cells));
   }
-  return table;
+  return {"gains", "At its best, over " + baseline, std::move(table), true, {}, true};
 }
 
 // What the command line may say of questions of one kind alone, and what it says in vain of others.
@@ -419,7 +572,7 @@ struct OfSome {
 };
 
 // Records what the command line says and no point of the study makes use of. A file may say more than is made use of.
-void check_said(const ServeStudy& study, const Given& given, Arguments& arguments) {
+void check_said(const ServeStudy& study, ServeSource& source) {
   const std::array<OfSome, 7> all{
       {{words_of_drawing, [](const auto& q) { return q.trace.empty(); },
         "is of requests that are drawn: a trace says itself what its requests are"},
@@ -442,35 +595,27 @@ void check_said(const ServeStudy& study, const Given& given, Arguments& argument
         [](const auto& q) { return !q.by_op; },
         "is of batches that are launched from graphs: --by-op launches each operation by itself"}}};
   for (const OfSome& some : all) {
-    std::vector<std::string> said;
+    const auto is_used = [&](const ServedPoint& point) { return some.has(point.question); };
+    if (std::ranges::any_of(study.points, is_used)) continue;
     for (const std::string_view word : some.words) {
-      if (given.contains(word)) said.emplace_back(word);
-    }
-    if (said.empty()) continue;
-    bool is_used = false;
-    for (std::size_t point = 0; point < study.size() && !is_used; ++point) {
-      is_used = some.has(study.question(study.point(point)));
-    }
-    for (const std::string& word : said) {
-      if (!is_used) arguments.fault(typed_name(word), some.why);
+      if (source.given.contains(word)) source.fault(std::string(word), some.why);
     }
   }
 }
 
 // Records each fault of all points once, where the reader finds the word that is at fault.
-void check(ServeStudy& study, ServeMachine& machine) {
-  std::map<std::string, std::string> told;
-  for (std::size_t point = 0; point < study.size(); ++point) {
+void check(const ServeStudy& study, ServeMachine& machine, ServeSource& source) {
+  std::set<std::string> told;
+  for (const ServedPoint& point : study.points) {
     std::vector<sim::Fault> faults;
     try {
-      faults = machine.faults_of(study.question(study.point(point)));
+      faults = machine.faults_of(point.question);
     } catch (const sim::ConfigError& error) {
       faults = error.faults();
       if (faults.front().where == "--model") faults.front().where = "model";
     }
     for (const sim::Fault& fault : faults) {
-      if (!told.try_emplace(fault.where, fault.what).second) continue;
-      study.fault(fault.where, fault.what);
+      if (told.insert(fault.where).second) source.fault(fault.where, fault.what);
     }
   }
 }
@@ -489,42 +634,34 @@ Results answer_serve(Request& request) {
   const Given asked = request.given();
   request.take("trace");  // as an option of other commands it is an output file, here a file of requests
   const Platform platform = request.platform(arguments, root.text("platform", "mi300x"));
-  ServeStudy study(root, asked, file, arguments);
+  ServeSource source{root, file, asked, arguments};
+  const std::vector<SweepAxis> axes = read_serve_axes(source);
   arguments.check();
   config.check();
-  check_said(study, asked, arguments);
-  ServeMachine machine(platform.spec);
-  check(study, machine);
+  ServeStudy study = study_of(axes);
+  check_said(study, source);
+  const Testbed testbed(platform.spec);
+  auto& machine = testbed.kept<ServeMachine>();
+  check(study, machine, source);
   arguments.check();
   config.finish();
 
-  // About 200 batches are simulated over the whole study, 1 to 8 for each point.
-  const std::size_t simulated = std::clamp<std::size_t>(200 / study.size(), 1, 8);
-  std::vector<ServedPoint> points;
-  for (std::size_t index = 0; index < study.size(); ++index) {
-    const Point point = study.point(index);
-    points.push_back({machine.ask(study.question(point), simulated), point});
-    if (request.progress()) request.progress()(index + 1, study.size());
+  const std::size_t count = study.points.size();
+  for (std::size_t index = 0; index < count; ++index) {
+    study.points[index].answer(machine, batches_simulated(count));
+    if (request.progress()) request.progress()(index + 1, count);
   }
   Results answer{platform.spec.name, {}, {}, {}};
   answer.title = about;
-  answer.tables.push_back({"results", "", table_of(study, points, platform), true, curves_of(study, points)});
-  if (std::optional<ResultTable> gains = gains_of(study, points)) {
-    answer.tables.push_back({"gains",
-                             fmt::format("At its best, over {}", study.axes().front().values.front().label),
-                             std::move(*gains),
-                             true,
-                             {},
-                             true});
-  }
-  if (request.says("over_time")) answer.tables.push_back(over_time(study, points));
-  answer.notes = serve_notes(std::vector<ServeResult>(points.begin(), points.end()));
+  answer.tables.push_back({"results", "", table_of(study, platform), true, curves_of(study)});
+  if (!study.axes.empty() && study.axes.front() == case_axis) answer.tables.push_back(gains_of(study));
+  if (request.says("over_time")) answer.tables.push_back(over_time(study));
+  answer.notes = serve_notes(std::vector<ServeResult>(study.points.begin(), study.points.end()));
   if (const std::string& quantity = request.text("sensitivity"); !quantity.empty()) {
     const auto again = [&](Testbed& other) {
-      ServeMachine varied(other.platform());
-      std::vector<ServedPoint> served;
-      for (const ServedPoint& one : points) served.push_back({varied.ask(one.question, 0), one.point});
-      return Results{other.platform().name, {{"results", "", table_of(study, served, platform)}}};
+      ServeStudy served = study;
+      for (ServedPoint& point : served.points) point.answer(other.kept<ServeMachine>(), 0);
+      return Results{other.platform().name, {{"results", "", table_of(served, platform)}}};
     };
     answer.tables.push_back(sensitivity_of(quantity, platform, again, request.progress()));
   }

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <sstream>
 #include <system_error>
 
 #include "study/ask/command.h"
@@ -13,19 +12,6 @@
 namespace c3sim::study {
 
 namespace {
-
-// Returns the file without its summaries, which change no point: they may be mended before a study goes on.
-std::string without_summaries(const std::string& file) {
-  std::istringstream lines(file);
-  std::string kept;
-  bool is_summary = false;
-  for (std::string line; std::getline(lines, line);) {
-    const bool is_key = !line.empty() && line.front() != ' ' && line.front() != '-';
-    if (is_key) is_summary = line.starts_with("summaries:");
-    if (!is_summary) kept += line + '\n';
-  }
-  return kept;
-}
 
 constexpr auto sweep_examples =
     "Examples:\n"
@@ -208,8 +194,10 @@ Results answer_sweep(Request& request) {
                                   .size = study.points.size(),
                                   .shard = shard,
                                   .jobs = jobs};
-  const StoreKey key{sha256(request.origin().version + without_summaries(config.resolved()) + experiment_text +
-                            platforms.text() + texts_of_files(study)),
+  sim::Config of_points = config;
+  of_points.leave_out("summaries");  // they change no point, and may be mended before a study goes on
+  const StoreKey key{sha256(request.origin().version + of_points.resolved() + experiment_text + platforms.text() +
+                            texts_of_files(study)),
                      study.name, study.columns()};
   return kept(request, study, key, distribution, merged, platforms, config.resolved());
 }

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "sim/config/nearest_name.h"
+#include "study/serve/serve.h"
 #include "study/uncertainty/fidelity.h"
 
 namespace c3sim::study {
@@ -146,7 +147,8 @@ void check_count(sim::Section& root, const PointSequence& points, std::uint64_t 
 // read.
 PointQuestion::Quantities quantities_at(const SweepStudy& study, MachineCache& machines, const Point& point) {
   Testbed& machine = machines.machine(assignments_of(point, true));
-  return study.question.quantities_of(study.question.answer(machine, assignments_of(point, false)));
+  return study.question.quantities_of(
+      study.question.answer(machine, assignments_of(point, false), batches_simulated(study.points.size())));
 }
 
 // Returns the cell of a quantity, or a null pointer where the point has no such quantity.

@@ -41,12 +41,10 @@ TEST(ServeCommand, FullServesAllThatAStudySpans) {
   const std::string page = content(folder + "/page.html");
   EXPECT_THAT(page, HasSubstr("Time to the first token, 99th percentile over load"));
   EXPECT_THAT(page, testing::Not(HasSubstr("ttft_p99_ms over load")));
-  // Options of the command line override the file.
-  const nlohmann::json less = json_of({"serve", file, "--rate", "2", "--requests", "5"});
-  ASSERT_EQ(less["results"].size(), 2u);
-  EXPECT_EQ(less["results"][0]["requests"], 5);
-  // Options override a case of the file, too.
+  // Options of the command line override the file and its cases.
   const nlohmann::json none = json_of({"serve", file, "--fetch", "none", "--rate", "2", "--requests", "5"});
+  ASSERT_EQ(none["results"].size(), 2u);
+  EXPECT_EQ(none["results"][0]["requests"], 5);
   EXPECT_EQ(none["results"][1]["fetched_tokens"], 0);
 }
 
@@ -59,12 +57,14 @@ TEST(ServeCommand, ReadsRequestsOfTheUser) {
   EXPECT_EQ(content(requests), before);
 }
 
-TEST(ServeCommand, FullIsAQuestionOfSweeps) {
-  const std::string file = written("sweep.yaml",
-                                   "name: s\nask: serve\naxes:\n"
-                                   "  - {of: model, value: llama3-8b}\n  - {of: requests, value: 5}\n"
-                                   "  - {of: rate, values: [1, 2]}\n");
-  EXPECT_THAT(out_of({"sweep", file, "--format", "json"}), HasSubstr("ttft_p99_ms"));
+TEST(ServeCommand, FullIsAQuestionOfSweepsWithTheSameAnswers) {
+  const std::string file = written("serve.yaml", "name: s\nmodel: llama3-8b\nrequests: 5\nrate: [1, 2]\n");
+  const std::string sweep = written("sweep.yaml",
+                                    "name: s\nask: serve\naxes: [{of: rate, values: [1, 2]}, {of: requests, value: 5}, "
+                                    "{of: model, value: llama3-8b}]\n");
+  const nlohmann::json served = json_of({"serve", file})["results"][1];
+  const nlohmann::json swept = json_of({"sweep", sweep})["results"][1];
+  for (const char* key : {"ttft_p99_ms", "energy_J", "batch_error_most_percent"}) EXPECT_EQ(served[key], swept[key]);
 }
 
 }  // namespace

@@ -82,17 +82,17 @@ TEST_F(BatchTimesTest, HaveEqualChunksWithAsManyPairs) {
 
 ServeQuestion serving_of(const std::string& model) { return {.step = served_step(model), .rate = 2.0, .requests = 40}; }
 
-ServeResult answered(const ServeQuestion& question) { return ServeMachine(mi300x_spec()).ask(question); }
+ServeResult answered(const ServeQuestion& question) { return ServeMachine(Testbed(mi300x_spec())).ask(question); }
 
 TEST(Serve, FullAnswersTheSameEachTime) {
   const ServeQuestion question = serving_of("llama3-8b");
-  ServeMachine one(mi300x_spec());
-  const ServeResult first = one.ask(question);
+  const Testbed testbed(mi300x_spec());
+  const ServeResult first = testbed.kept<ServeMachine>().ask(question);
   const auto cells = [](const ServeResult& result) {
     return to_tables(result, mi300x_spec()).tables.front().table.rows().front();
   };
   EXPECT_EQ(cells(first), cells(answered(question)));
-  EXPECT_EQ(cells(first), cells(one.ask(question)));
+  EXPECT_EQ(cells(first), cells(testbed.kept<ServeMachine>().ask(question)));
   EXPECT_EQ(first.served.requests, 40);
   EXPECT_GT(first.busy(), 0.0);
   EXPECT_LT(first.cache_use, first.most_in_use);
@@ -195,10 +195,11 @@ TEST(Serve, FullFetchesBeginningsOfARequestFileInEveryWay) {
   question.trace = c3sim::written("beginnings.csv",
                                   "arrival_s,prompt_tokens,output_tokens,prefix,prefix_tokens\n"
                                   "1,300,10,1,200\n9,300,10,1,5\n17,300,10,1,200\n");
-  ServeMachine one(mi300x_spec());
+  const Testbed testbed(mi300x_spec());
   for (const Fetch fetch : sim::all_of<Fetch>()) {
     question.fetch = fetch;
-    EXPECT_EQ(one.ask(question).served.groups[0].fetched, fetch == Fetch::none ? 0 : 192) << to_string(fetch);
+    const Served served = testbed.kept<ServeMachine>().ask(question).served;
+    EXPECT_EQ(served.groups[0].fetched, fetch == Fetch::none ? 0 : 192) << to_string(fetch);
   }
 }
 
