@@ -313,8 +313,8 @@ class TransferMatrix {
     cells.front() = words.front();
     if (!has_column(*source)) {
       log_.fault(words.front(), "", "this source is no destination: rows and columns of the same devices are accepted");
-    } else if (arrow == "<->") {                                      // row of sums over both directions, not needed
-    } else if (!table_.take_row(std::move(cells), !log_.is_cut())) {  // has recorded a fault
+    } else if (arrow == "<->" || !table_.take_row(std::move(cells), !log_.is_cut())) {
+      return true;  // a row of sums over both directions is not needed; of any other row a fault has been recorded
     } else if (!form_.why_not.empty()) {
       log_.leave_out(line.line, form_.why_not);
     } else if (!form_.bytes) {
