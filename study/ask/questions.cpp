@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <iterator>
+#include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "models/collectives/algorithm.h"
@@ -41,7 +43,7 @@ void require(const Question<Asked>& question, const Testbed& testbed) {
 }
 
 // `Possible` holds the points of a question that are possible, and why the rest is not, each reason once, as a fault of
-// "bytes", of "algorithm" or of "collective".
+// "bytes", "algorithm", "graph", "variant" or "collective".
 template <class Asked>
 struct Possible {
   std::vector<Asked> points;
@@ -49,7 +51,7 @@ struct Possible {
 };
 
 // Blames the size of a point for what keeps it from running if the least size, a byte for each GPU, is possible, and
-// its algorithm if the library's own choice is possible.
+// its algorithm, graph or variant if the collective is possible without it.
 template <class Asked>
 Possible<Asked> possible(const std::vector<Asked>& points, sim::Bytes& (*size_of)(Asked& point), int gpus,
                          const auto& why_not) {
@@ -62,10 +64,15 @@ Possible<Asked> possible(const std::vector<Asked>& points, sim::Bytes& (*size_of
       Asked least = point;
       size_of(least) = sim::Bytes(gpus);
       std::string word = why_not(least).empty() ? "bytes" : "collective";
-      if constexpr (requires { point.algorithm; }) {
-        Asked by_any = point;
-        by_any.algorithm.reset();
-        if (why_not(by_any).empty()) word = "algorithm";
+      if constexpr (std::is_same_v<Asked, CollectiveSpec>) {
+        const auto is_at_fault = [&](auto member) {
+          Asked without = point;
+          without.*member = CollectiveSpec().*member;
+          return why_not(without).empty();
+        };
+        if (is_at_fault(&CollectiveSpec::algorithm)) word = "algorithm";
+        if (is_at_fault(&CollectiveSpec::graph)) word = "graph";
+        if (is_at_fault(&CollectiveSpec::variant)) word = "variant";
       }
       possible.reasons.push_back({std::move(word), {}, std::move(reason)});
     }

@@ -364,7 +364,8 @@ class ExperimentReader {
       if (config_.variables().has("layer")) root.fault("layers", "a parameter is named layer: it has another name");
     }
     repeat(layers, [&] {
-      if (count_one(root)) read_list(root);
+      count_one(root);
+      read_list(root);
     });
     if (experiment_.graph.size() == 0 && root.is_sound("operations") && !listed_.empty()) {
       root.fault("operations", "all are repeated no times: an experiment has at least one operation");
@@ -441,16 +442,16 @@ class ExperimentReader {
       indices_[name] = value;
       config_.variables().bind(name, number(value));
       repeat(axes, body, depth + 1);
-      if (counted_ > most_operations) break;
     }
     indices_.erase(name);
     config_.variables().unbind(name);
   }
 
-  bool count_one(sim::Section& section) {
-    if (++counted_ <= most_operations) return true;
+  // Throws sim::ConfigError at once if there are too many: what follows is not read and would be full of unknown keys.
+  void count_one(sim::Section& section) {
+    if (++counted_ <= most_operations) return;
     section.fault("repeat", fmt::format("the experiment has more than {} operations", most_operations));
-    return false;
+    config_.check();
   }
 
   void read_list(sim::Section& list_of) {
@@ -458,7 +459,8 @@ class ExperimentReader {
       std::vector<Axis> axes = read_repeat(item);
       const bool is_outer_left_out = std::exchange(is_left_out_, is_left_out_ || repeats_never(axes));
       repeat(axes, [&] {
-        if (count_one(item)) item.has("operations") ? read_list(item) : read_operation(item);
+        count_one(item);
+        item.has("operations") ? read_list(item) : read_operation(item);
       });
       is_left_out_ = is_outer_left_out;
     }
@@ -566,7 +568,7 @@ class ExperimentReader {
     node.whole = experiment_.wholes.size();
     experiment_.wholes.push_back(wholes_of(node, testbed_));
     for (std::int64_t i = 0; i < node.piece.count; ++i) {
-      if (i > 0 && !count_one(section)) return;
+      if (i > 0) count_one(section);
       node.piece.index = i;
       operation.work = piece_of(work, node.piece);
       operation.name = instance(node.listed, node.piece);
@@ -600,7 +602,7 @@ class ExperimentReader {
     }
     std::size_t place = 0;
     for (Operation& operation : operations_of(schedule, shape.value, platform_)) {
-      if (place > 0 && !count_one(section)) return;
+      if (place > 0) count_one(section);
       node.inner.clear();
       for (const std::size_t earlier : operation.after) node.inner.push_back(first + earlier);
       operation.name = fmt::format("{}.{}", instance(node.listed, {}), place++);

@@ -61,7 +61,7 @@ std::string why_not_timed(const Work& work, const models::HostSpec& host) {
   if (by_engines && host.kernel_time) return "copy engines run no kernel, whose time alone --kernel-time tells";
   const bool one_graph = collective != nullptr && collective->graph && host.protocol == models::Protocol::stream;
   if (one_graph)
-    return "--graph has each launched from a graph of its own, not from a stream: --protocol graph is accepted";
+    return "a collective that is launched from a graph of its own is in no stream: --protocol graph is accepted";
   return {};
 }
 

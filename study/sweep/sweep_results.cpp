@@ -555,7 +555,9 @@ class Summary {
     if (!study_.about.empty()) sentences.push_back(study_.about);
     std::string count = fmt::format("{} points", points_);
     if (const std::uint64_t impossible = points_ - answered_; impossible > 0) {
-      count += fmt::format(", of which {} are impossible on their machine (the first: {})", impossible, first_fault_);
+      count +=
+          fmt::format(", of which {} {} impossible on {} machine ({}{})", impossible, impossible == 1 ? "is" : "are",
+                      impossible == 1 ? "its" : "their", impossible == 1 ? "" : "the first: ", first_fault_);
     }
     if (!study_.constraints.empty()) count += fmt::format("; {} meet the constraints", met_);
     if (!study_.objectives.empty()) {

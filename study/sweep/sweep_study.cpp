@@ -229,7 +229,8 @@ std::vector<Column> find_quantities(sim::Section& root, const SweepStudy& study,
       if (reason.empty()) reason = first_of(error);
     }
   }
-  root.fault("axes", fmt::format("none of the first {} points is possible: {}", tried, reason));
+  const std::string none = tried == 1 ? "the point is not" : fmt::format("none of the first {} points is", tried);
+  root.fault("axes", fmt::format("{} possible: {}", none, reason));
   return {};
 }
 

@@ -90,9 +90,10 @@ TEST(Shots, CarryTheirBytesOverEveryLink) {
 // The run itself checks that every byte arrives once, from the right place.
 TEST(Shots, DeliverWhatTheCollectiveIsDue) {
   for (int gpus = 2; gpus <= 8; ++gpus) {
-    for (const Backend backend : {Backend::one_shot, Backend::two_shot}) {
-      for (const CollectiveKind kind : algorithm_of(backend).kinds) {
-        CollectiveSpec spec = collective(backend, 1e6, kind);
+    for (const Algorithm& algorithm : backends()) {
+      if (!by_kernels({algorithm.name})) continue;
+      for (const CollectiveKind kind : algorithm.kinds) {
+        CollectiveSpec spec = collective({algorithm.name}, 1e6, kind);
         spec.gpus = gpus;
         EXPECT_GT(time_on(mi300x(), spec), sim::Time::zero());
       }
