@@ -594,8 +594,7 @@ class ExperimentReader {
     node.whole = experiment_.wholes.size();
     // The uncut pair runs one after the other, with its collective by RCCL.
     experiment_.wholes.push_back(operations_of({.collective = schedule.collective}, shape.value, platform_));
-    if (schedule.collective != DependentSchedule::Collective::none &&
-        std::ranges::count(experiment_.pairs, node.listed, &DependentPair::listed) == 0) {
+    if (schedule.collective != DependentSchedule::Collective::none) {
       experiment_.pairs.push_back({node.listed, shape.value, collective_of(schedule, shape.value, platform_)});
     }
     std::size_t place = 0;
