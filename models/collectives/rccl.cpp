@@ -302,7 +302,8 @@ class Rings {
     if (share_ports_) return static_cast<double>(channels_) / links;
     const int rings = of_link_ * links;
     const int first = of_link_ * ((to - from + spec_.gpus) % spec_.gpus - 1);
-    return of_link_ * (channels_ / rings) + std::clamp(channels_ % rings - first, 0, of_link_);
+    const int channels = of_link_ * (channels_ / rings) + std::clamp(channels_ % rings - first, 0, of_link_);
+    return channels;
   }
   sim::Bytes payload(int from, int to) const {
     return (spec_.gpus - 1) * channels_towards(from, to) / channels_ * payload_between(spec_, from, to);

@@ -483,8 +483,8 @@ NamedTable sensitivity_of(const std::string& key, const Platform& platform, cons
       return [=](const Varied& one) { return one.*end ? Cell((*(one.*end))[place]) : Cell(); };
     };
     const std::string& name = quantity.names[place];
-    shown.push_back({{name + "_low_" + unit, name + " low", "", decimals}, at(&Varied::low)});
-    shown.push_back({{name + "_high_" + unit, "high", "", decimals}, at(&Varied::high)});
+    shown.push_back({{fmt::format("{}_low_{}", name, unit), name + " low", "", decimals}, at(&Varied::low)});
+    shown.push_back({{fmt::format("{}_high_{}", name, unit), "high", "", decimals}, at(&Varied::high)});
   }
   return {"sensitivity",
           fmt::format("Change of {} at the ends of each parameter's range, in {}; {} of {} parameters move it by less "

@@ -292,9 +292,13 @@ Results measured(Testbed& asked, const Experiment& experiment) {
   Testbed& testbed = machine_for(experiment, asked);
   const Ran ran = run(testbed, experiment);
   const bool tells_alone = experiment.measures(Measured::alone);
-  const auto is_pair = [&](const std::string& name) {
-    return std::ranges::count(experiment.pairs, name, &DependentPair::listed) > 0;
-  };
+  std::map<std::string, sim::Time> parts;  // of dependent pairs alone, by column
+  for (const DependentPair& pair : experiment.pairs) {
+    if (!tells_alone) break;
+    parts[pair.listed + ".gemm_us"] += testbed.alone_by_turns(pair.gemm);
+    parts[pair.listed + ".collective_us"] += testbed.run(pair.collective).makespan();
+  }
+  const auto is_pair = [&](const std::string& name) { return parts.contains(name + ".gemm_us"); };
   std::vector<std::optional<sim::Time>> alone(ran.schedule.size());
   if (tells_alone) {
     alone = times_alone(testbed, ran.schedule,
@@ -311,11 +315,7 @@ Results measured(Testbed& asked, const Experiment& experiment) {
     others[one.name + ".time_us"] = cell_of(one.time);
     if (tells_alone && !is_pair(one.name)) others[one.name + ".alone_us"] = cell_of(one.alone);
   }
-  for (const DependentPair& pair : experiment.pairs) {
-    if (!tells_alone) break;
-    others[pair.listed + ".gemm_us"] = cell_of(testbed.alone_by_turns(pair.gemm));
-    others[pair.listed + ".collective_us"] = cell_of(testbed.run(pair.collective).makespan());
-  }
+  for (const auto& [name, time] : parts) others[name] = cell_of(time);
   std::vector<Column> columns;
   std::vector<Cell> cells;
   const auto add = [&](const std::string& name, const Cell& cell) {

@@ -88,7 +88,7 @@ models::ElementwiseSpec read_kernel(sim::Section section, const models::Platform
   if (!section.has("operator")) return told<models::ElementwiseSpec>(section, platform);
   const auto asked = told<NamedKernel>(section, platform);
   std::vector<sim::Fault> faults;
-  const models::ElementwiseSpec kernel = kernel_of(asked, faults);
+  models::ElementwiseSpec kernel = kernel_of(asked, faults);
   for (const sim::Fault& fault : faults) {
     if (section.is_sound(fault.where)) section.fault(fault.where, fault.what);
   }
@@ -596,8 +596,7 @@ class ExperimentReader {
     node.whole = experiment_.wholes.size();
     // The uncut pair runs one after the other, with its collective by RCCL.
     experiment_.wholes.push_back(operations_of({.collective = schedule.collective}, shape.value, platform_));
-    if (schedule.collective != DependentSchedule::Collective::none &&
-        std::ranges::count(experiment_.pairs, node.listed, &DependentPair::listed) == 0) {
+    if (schedule.collective != DependentSchedule::Collective::none) {
       experiment_.pairs.push_back({node.listed, shape.value, collective_of(schedule, shape.value, platform_)});
     }
     std::size_t place = 0;

@@ -183,16 +183,16 @@ class Plan {
   // Returns the part of all shards that each step gathers or scatters; empty parts are left out.
   std::vector<GemmShape> steps() const {
     if (asked_.grain != Grain::finer) return {shape_};
-    std::vector<GemmShape> steps;
+    std::vector<GemmShape> all_steps;
     for (std::int64_t step = 0; step < pieces_of_a_shard; ++step) {
       GemmShape all = shape_;
       const bool of_tokens = asked_.axis == CutAxis::tokens;
       const std::int64_t shards = of_tokens ? gpus_ : 1;
       std::int64_t& cut = of_tokens ? all.n : asked_.collective == Collective::scatter ? all.m : all.k;
       cut = shards * piece_of(cut / shards, pieces_of_a_shard, step);
-      if (cut > 0) steps.push_back(all);
+      if (cut > 0) all_steps.push_back(all);
     }
-    return steps;
+    return all_steps;
   }
 
   // Returns one shard's part of a step.

@@ -35,18 +35,22 @@ std::string path_of(const std::string& name) {
   return name.starts_with(prefix) ? name.substr(prefix.size()) : name;
 }
 
-// Returns the mechanisms that a point's machine lacks: "none", "sharing", all by which work at once slows itself down,
-// or names separated by commas. Throws sim::ConfigError.
+// Returns the mechanisms that a point's machine lacks by all that it sets: "none", "sharing", which are all by which
+// work at once slows itself down, or names separated by commas. Throws sim::ConfigError.
 std::vector<models::Mechanism> lacking(std::span<const Assignment> assignments) {
-  const auto without = std::ranges::find(assignments, without_word, &Assignment::name);
-  std::string names = without == assignments.end() ? "none" : without->value;
-  if (names == "none") return {};
-  if (names == "sharing") return {models::sharing_mechanisms.begin(), models::sharing_mechanisms.end()};
-  std::erase(names, ' ');
-  Arguments arguments;
-  std::vector<models::Mechanism> mechanisms = arguments.choice_list<models::Mechanism>(without_word, names);
-  arguments.check();
-  return mechanisms;
+  std::vector<models::Mechanism> all;
+  for (const auto& [name, value, scales] : assignments) {
+    if (name != without_word || value == "none") continue;
+    std::string names = value;
+    std::erase(names, ' ');
+    Arguments arguments;
+    const std::vector<models::Mechanism> named =
+        value == "sharing" ? std::vector(models::sharing_mechanisms.begin(), models::sharing_mechanisms.end())
+                           : arguments.choice_list<models::Mechanism>(without_word, names);
+    arguments.check();
+    all.insert(all.end(), named.begin(), named.end());
+  }
+  return all;
 }
 
 std::string whole_text(const std::filesystem::path& file) {

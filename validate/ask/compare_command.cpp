@@ -124,7 +124,7 @@ std::vector<Side> both_sides(study::Request& request) {
     return sides;
   }
   study::Arguments arguments;
-  const std::string line = request.text("ask");
+  const std::string& line = request.text("ask");
   if (has_open_quote(line)) {
     throw sim::ConfigError({{"--ask", "", study::in_quotes(line) + " has a quote that nothing closes"}});
   }

@@ -9,6 +9,7 @@
 #include "sim/config/output_file.h"
 #include "study/play/digest.h"
 #include "study/report/results_folder.h"
+#include "study/report/table_of.h"
 #include "validate/ask/commands.h"
 #include "validate/predictions.h"
 #include "validate/report.h"
