@@ -186,10 +186,10 @@ class Plan {
     std::vector<GemmShape> all_steps;
     for (std::int64_t step = 0; step < pieces_of_a_shard; ++step) {
       GemmShape all = shape_;
-      const bool cuts_tokens = asked_.axis == CutAxis::tokens;
-      const std::int64_t shards = cuts_tokens ? gpus_ : 1;
-      std::int64_t& cut = cuts_tokens ? all.n : asked_.collective == Collective::scatter ? all.m : all.k;
-      cut = shards * piece_of(cut / shards, pieces_of_a_shard, step);
+      const bool of_tokens = asked_.axis == CutAxis::tokens;
+      const std::int64_t parts = of_tokens ? gpus_ : 1;
+      std::int64_t& cut = of_tokens ? all.n : asked_.collective == Collective::scatter ? all.m : all.k;
+      cut = parts * piece_of(cut / parts, pieces_of_a_shard, step);
       if (cut > 0) all_steps.push_back(all);
     }
     return all_steps;
