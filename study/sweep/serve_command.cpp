@@ -48,6 +48,8 @@ Value limits_of(ServiceLimits& limits) {
       const auto known = std::ranges::find(parts, part.substr(0, equals), &Part::first);
       if (known == parts.end() || equals == part.size()) {
         in.arguments.fault(in.option, in_quotes(part) + " is no limit: ttft=TIME, tpot=TIME and e2e=TIME are accepted");
+      } else if (limits.*known->second) {
+        in.arguments.fault(in.option, in_quotes(known->first) + " is there twice: one limit of each kind is accepted");
       } else {
         limits.*known->second = in.arguments.time(in.option, part.substr(equals + 1));
       }
