@@ -268,7 +268,7 @@ Deviation read_deviation(sim::Section section) {
     deviation.claims = section.texts("claims");
     deviation.beyond = section.numbers("beyond", 0.0, 1e6);
     if (section.is_sound("beyond") && deviation.beyond.size() != deviation.claims.size()) {
-      section.fault("beyond", fmt::format("a number for each of the {} claims is due", deviation.claims.size()));
+      section.fault("beyond", fmt::format("a number for each of the {} claims is needed", deviation.claims.size()));
     }
   }
   if (section.has("suite")) {
@@ -286,7 +286,7 @@ Deviation read_deviation(sim::Section section) {
     deviation.above = section.number("above", 0.0, 10.0);
   }
   if (deviation.claims.empty() == deviation.suite.empty()) {
-    section.fault("claims", "a deviation is of claims or of a suite's group");
+    section.fault("claims", "a deviation names either claims or a group of a suite");
   }
   return deviation;
 }

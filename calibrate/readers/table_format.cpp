@@ -56,7 +56,7 @@ std::vector<Condition> read_conditions(sim::Section section) {
   for (const std::string& column : section.keys()) {
     Condition condition{column, {}};
     const std::vector<std::string> words = section.texts(column);
-    if (words.empty() && !section.holds_section(column)) section.fault(column, "at least one word is due");
+    if (words.empty() && !section.holds_section(column)) section.fault(column, "at least one word is needed");
     for (const std::string& word : words) {
       const std::optional<std::string_view> number = compared_with(word);
       if (number && number->find('{') == std::string_view::npos && !sim::parse_number(*number).error.empty()) {
@@ -125,7 +125,7 @@ RowFormat read_row(sim::Section section) {
   row.group = template_at(section, "group");
   if (section.has("with")) read_fields(section.section("with"), is_known, row);
   sim::Section see = section.section("see");
-  if (section.holds_section("see") && see.keys().empty()) section.fault("see", "at least one figure is due");
+  if (section.holds_section("see") && see.keys().empty()) section.fault("see", "at least one figure is needed");
   read_see(std::move(see), row);
   row.gemm_alone = template_at(section, "gemm_alone");
   row.collective_alone = template_at(section, "collective_alone");
@@ -613,7 +613,7 @@ TableFormat TableFormat::read(sim::Section section, std::string name) {
     }
   }
   for (const sim::Section& row : section.list("rows")) format.rows.push_back(read_row(row));
-  if (section.has("rows") && format.rows.empty()) section.fault("rows", "at least one entry is due");
+  if (section.has("rows") && format.rows.empty()) section.fault("rows", "at least one entry is needed");
   tell_circle(format, section);
   if (section.has("optional")) {
     format.optional = section.texts("optional");

@@ -108,7 +108,7 @@ void read(study::EmptyKernelTrial&, FieldReader&) {}
 void read(study::GemmTrial& trial, FieldReader& fields) {
   fields.read_words_of(trial);
   if (trial.group > 1 && trial.pause == sim::Time::zero())
-    fields.fault("group", "is of GEMMs between pauses: give pause");
+    fields.fault("group", "counts GEMMs between two pauses: pause is needed, too");
   if (trial.pause > sim::Time::zero() && trial.nth.value_or(0) >= trial.group)
     fields.fault("nth", "counts from 0 up to group - 1");
   if (trial.before == study::Before::collective) {

@@ -286,8 +286,8 @@ std::string why_impossible(const CollectiveSpec& spec, const Node& node) {
                        spec.first, platform.gpus - spec.gpus);
   }
   if (spec.bytes < sim::Bytes(spec.gpus)) {
-    return fmt::format("{} cannot be split over {} GPUs: at least a byte for each is due", sim::to_string(spec.bytes),
-                       spec.gpus);
+    return fmt::format("{} cannot be split over {} GPUs: at least a byte for each is needed",
+                       sim::to_string(spec.bytes), spec.gpus);
   }
   const std::vector<CollectiveKind>& kinds = algorithm_of(spec.backend).kinds;
   if (std::ranges::find(kinds, spec.kind) == kinds.end()) {

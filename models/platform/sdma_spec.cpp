@@ -43,7 +43,7 @@ void read_engine_map(SdmaSpec& spec, sim::Section& section, int gpus) {
   const auto size = static_cast<std::size_t>(gpus);
   if (!section.is_sound("engine_map")) return;
   if (rows == 0 || spec.engine_map.front().size() != rows) {
-    return section.fault("engine_map", "as many rows as columns are due, one for each GPU");
+    return section.fault("engine_map", "as many rows as columns are needed, one for each GPU");
   }
   if (rows < size) {
     spec.engine_map.clear();

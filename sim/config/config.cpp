@@ -432,7 +432,7 @@ std::vector<PlacedText> Config::take_files(std::string_view key, bool many) {
       if (name.kind == Kind::scalar && !name.text.empty()) {
         files.emplace_back(name.text, reading_->place(many ? name.position : entry->position));
       } else {
-        reading_->fault(name.position, path, "the name of a file is due here");
+        reading_->fault(name.position, path, "the name of a file is expected here");
       }
     }
     if (!many) reading_->base = leaf->parameter;
@@ -496,7 +496,7 @@ void Config::set(const PlacedText& made) {
     const std::size_t faults_before = reading_->faults.size();
     replacement = parse_yaml(*reading_, value, position.assignment, path);
     if (reading_->faults.size() != faults_before) return;
-    if (replacement.kind != Kind::list) return reading_->fault(position, path, "a list is due here, as in [1, 2]");
+    if (replacement.kind != Kind::list) return reading_->fault(position, path, "a list is expected here, as in [1, 2]");
   }
   assign_leaf(*reading_, *leaf, std::move(replacement), position);
 }
@@ -507,7 +507,7 @@ void Config::declare_parameters(std::string_view key) {
   if (section == nullptr) return;
   section->read = true;
   if (section->node.kind != ConfigNode::Kind::map) {
-    return reading_->fault(section->position, std::string(key), "a section (keys indented below) is due here");
+    return reading_->fault(section->position, std::string(key), "a section (keys indented below) is expected here");
   }
   section->node.entered = true;
   for (ConfigEntry& entry : section->node.entries) {
@@ -520,7 +520,7 @@ void Config::declare_parameters(std::string_view key) {
     const std::optional<ConfigLeaf> leaf = read_leaf(*reading_, entry, path, LeafRole::unevaluated);
     if (!leaf) continue;
     if (leaf->value->kind != ConfigNode::Kind::scalar) {
-      reading_->fault(leaf->value->position, path, "a list where a single value is due");
+      reading_->fault(leaf->value->position, path, "a list where a single value is expected");
       continue;
     }
     ConfigPosition position = leaf->value->position;

@@ -82,14 +82,16 @@ class LeafReader {
 
   void read_value(ConfigPosition key, const ConfigNode& node) {
     if (node.kind == Kind::null) return fault(key, "has no value");
-    if (node.kind == Kind::map || node.is_section_list()) return fault(node.position, "a section where a value is due");
+    if (node.kind == Kind::map || node.is_section_list())
+      return fault(node.position, "a section where a value is expected");
     leaf_.value = &node;
   }
 
   void read_parameter() {
     const ConfigNode& map = entry_.node;
     if (!map.is_parameter()) {
-      return fault(map.position, "a section where a value is due; a parameter is written {value: ..., source: ...}");
+      return fault(map.position,
+                   "a section where a value is expected; a parameter is written {value: ..., source: ...}");
     }
     for (const ConfigEntry& part : map.entries) {
       if (std::ranges::find(parameter_keys, part.key) != parameter_keys.end()) continue;
@@ -342,8 +344,8 @@ class NumberReader {
 
   std::optional<T> parsed(const ConfigNode& node, const std::string& role) {
     const bool is_single = node.kind == ConfigNode::Kind::scalar;
-    const Parsed<T> number =
-        is_single ? parsed_number<T>(trimmed(node.text), dimension_) : Parsed<T>{{}, "a single number is due here"};
+    const Parsed<T> number = is_single ? parsed_number<T>(trimmed(node.text), dimension_)
+                                       : Parsed<T>{{}, "a single number is expected here"};
     if (number.ok()) return number.value;
     fault(node, role + number.error);
     return std::nullopt;
@@ -378,7 +380,7 @@ void record(ConfigReading& reading, ConfigLeaf& leaf, Dimension dimension = Dime
 // Returns the text of a scalar leaf, or null after recording that it is a list.
 const std::string* scalar_text(ConfigReading& reading, const ConfigLeaf& leaf) {
   if (leaf.value->kind == Kind::scalar) return &leaf.value->text;
-  reading.fault(leaf.value->position, leaf.parameter.path, "a list where a single value is due");
+  reading.fault(leaf.value->position, leaf.parameter.path, "a list where a single value is expected");
   return nullptr;
 }
 
@@ -390,7 +392,7 @@ template <class T>
 std::vector<T> read_list(NumberReader<T>& reader, const ConfigNode& node) {
   std::vector<T> numbers;
   if (node.kind != Kind::list) {
-    reader.fault(node, "a list of numbers is due here, as in [1, 2]");
+    reader.fault(node, "a list of numbers is expected here, as in [1, 2]");
     return numbers;
   }
   for (const ConfigNode& item : node.items) {
@@ -458,7 +460,7 @@ Section Section::section(std::string_view key) {
   ConfigEntry* const found = entry(key, true);
   if (found == nullptr) return {};
   if (found->node.kind != Kind::map) {
-    reading_->fault(found->position, path_of(path_, key), "a section (keys indented below) is due here");
+    reading_->fault(found->position, path_of(path_, key), "a section (keys indented below) is expected here");
     return {};
   }
   return {*reading_, found->node, path_of(path_, key), found->position};
@@ -470,7 +472,7 @@ std::vector<Section> Section::list(std::string_view key) {
   if (found == nullptr) return sections;
   const std::string path = path_of(path_, key);
   if (found->node.kind != Kind::list) {
-    reading_->fault(found->position, path, "a list of sections is due here");
+    reading_->fault(found->position, path, "a list of sections is expected here");
     return sections;
   }
   for (std::size_t i = 0; i < found->node.items.size(); ++i) {
@@ -478,7 +480,7 @@ std::vector<Section> Section::list(std::string_view key) {
     if (item.kind == Kind::map) {
       sections.push_back(Section(*reading_, item, path_of(path, i), item.position));
     } else {
-      reading_->fault(item.position, path_of(path, i), "a section is due here");
+      reading_->fault(item.position, path_of(path, i), "a section is expected here");
     }
   }
   return sections;
@@ -554,7 +556,7 @@ std::vector<std::vector<int>> Section::integer_matrix(std::string_view key, int 
   if (!found) return {};
   NumberReader<std::int64_t> reader(*reading_, *found, {low, high}, Dimension::number);
   if (found->value->kind != Kind::list)
-    reader.fault(*found->value, "a list of lists is due here, as in [[0, 1], [1, 0]]");
+    reader.fault(*found->value, "a list of lists is expected here, as in [[0, 1], [1, 0]]");
   std::vector<std::vector<int>> rows;
   for (const ConfigNode& row : found->value->items) {
     rows.push_back(to_ints(read_list(reader, row)));
@@ -574,10 +576,10 @@ std::vector<std::string> Section::names(std::string_view key) {
     reading_->fault(node.position, found->parameter.path, std::move(what));
     return std::vector<std::string>();
   };
-  if (found->value->kind != Kind::list) return fault(*found->value, "a list of names is due here, as in [a, b]");
+  if (found->value->kind != Kind::list) return fault(*found->value, "a list of names is expected here, as in [a, b]");
   std::vector<std::string> names;
   for (const ConfigNode& item : found->value->items) {
-    if (item.kind != Kind::scalar) return fault(item, "a single name is due here");
+    if (item.kind != Kind::scalar) return fault(item, "a single name is expected here");
     if (!is_name(item.text)) return fault(item, not_a_name(item.text));
     names.push_back(item.text);
   }
@@ -601,7 +603,7 @@ std::vector<PlacedText> Section::placed_texts(std::string_view key) {
     if (item.kind == Kind::scalar) {
       add(item);
     } else {
-      reading_->fault(item.position, found->parameter.path, "a single text is due here");
+      reading_->fault(item.position, found->parameter.path, "a single text is expected here");
     }
   }
   record(*reading_, *found);

@@ -138,7 +138,7 @@ class Parser {
   void whole() {
     operation(Level::disjunction);
     skip_blanks();
-    if (at_ < text_.size()) throw ExpressionError(at_, fmt::format("'{}' where an operator is due", character()));
+    if (at_ < text_.size()) throw ExpressionError(at_, fmt::format("'{}' where an operator is expected", character()));
   }
 
  private:
@@ -156,8 +156,8 @@ class Parser {
   }
   void close() {
     if (take(')')) return;
-    if (at_ == text_.size()) throw ExpressionError(at_, "the expression is not closed: ')' is due");
-    throw ExpressionError(at_, fmt::format("'{}' where an operator or ')' is due", character()));
+    if (at_ == text_.size()) throw ExpressionError(at_, "the expression is not closed: ')' is expected");
+    throw ExpressionError(at_, fmt::format("'{}' where an operator or ')' is expected", character()));
   }
   // Returns the whole UTF-8 character at the current place.
   std::string character() const {
@@ -222,12 +222,12 @@ class Parser {
       return;
     }
     if (!is_name_letter(peek())) {
-      if (at_ == text_.size()) throw ExpressionError(at_, "the expression ends where a value is due");
-      throw ExpressionError(at_, fmt::format("'{}' where a number, a name or '(' is due", character()));
+      if (at_ == text_.size()) throw ExpressionError(at_, "the expression ends where a value is expected");
+      throw ExpressionError(at_, fmt::format("'{}' where a number, a name or '(' is expected", character()));
     }
     const std::string_view name = take_name();
     if (is_word_of_operator(name)) {
-      throw ExpressionError(begin, fmt::format("'{}' where a number, a name or '(' is due", name));
+      throw ExpressionError(begin, fmt::format("'{}' where a number, a name or '(' is expected", name));
     }
     if (take('(')) return call(begin, name);
     steps_.push_back({.place = begin, .name = std::string(name)});

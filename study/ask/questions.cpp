@@ -333,7 +333,8 @@ std::vector<sim::Fault> faults_of(const Question<C3Trial>& question, const Testb
         "no strategy that was asked for uses the library's kernels: all but conccl and conccl_rp do");
   }
   if (scenario.delay > sim::Time(0) && !any_is([](Strategy one) { return one != Strategy::serial; })) {
-    add(faults, "delay", "serial launches one behind the end of the other: it is of all other strategies");
+    add(faults, "delay",
+        "serial has nothing to delay, as it launches one when the other has ended: every other strategy is accepted");
   }
   if (scenario.reserved && !any_is(reserves_cus)) {
     add(faults, "reserve",

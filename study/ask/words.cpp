@@ -110,7 +110,7 @@ models::AttentionShape attention_of(const KernelWords& asked, const Given& given
   if (!says(given, "heads")) faults.push_back({"heads", "", "is missing: heads of queries"});
   for (const std::string_view word : {"elements", "element"}) {
     if (says(given, word))
-      faults.push_back({std::string(word), "", "is of other operators: attention has --tokens and --heads"});
+      faults.push_back({std::string(word), "", "is not used by attention, whose size --tokens and --heads give"});
   }
   if (shape.kv_heads == 0) shape.kv_heads = shape.heads;
   shape.keys = asked.context + shape.queries;

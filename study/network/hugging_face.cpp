@@ -210,7 +210,8 @@ class ConfigJson {
         continue;
       }
       if (due.contains(key)) {
-        fault(key, "says what the model is and cannot be left out: --ignore is of keys that are optional or not known");
+        fault(key,
+              "says what the model is and cannot be left out: --ignore accepts keys that are optional or not known");
         continue;
       }
       remark(key, fmt::format("{} is ignored, as --ignore says", in_short(*found)));

@@ -30,7 +30,7 @@ std::vector<LayerVariant> read_variants(sim::Section& root, const ModelSpec& mod
     const std::int64_t every = one.integer("every", 1, most_layers, 1);
     if (one.has("first") == one.has("every")) {
       one.fault("name",
-                "is of the first layers or of each so many-th: first or every is accepted, and one of both due");
+                "holds for the first layers or for every so many-th: one of first and every is needed, not both");
     }
     variant.layers = layers_of_pattern(model.layers, one.has("first") ? first : 0, one.has("every") ? every : 0);
     for (const Extent& extent : extents()) {
@@ -262,8 +262,8 @@ ReadModel read_model_file(const std::string& name_or_path, std::span<const std::
                              like.ends_with(".json") ? read_model(like, config_folders).name : like);
   }
   if (!ignores.empty() || !like.empty()) {
-    throw sim::ConfigError({{ignores.empty() ? "--like" : "--ignore", "",
-                             "is of a config.json: none is accepted beside other files and names"}});
+    throw sim::ConfigError(
+        {{ignores.empty() ? "--like" : "--ignore", "", "is for a config.json, and the model is no such file"}});
   }
   return read_yaml(file);
 }

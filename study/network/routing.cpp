@@ -152,7 +152,8 @@ Routing read_routing(const std::string& text) {
   }
   const double sum = std::accumulate(routing.shares.begin(), routing.shares.end(), 0.0);
   const bool counts = std::ranges::all_of(routing.shares, [](double share) { return share == std::floor(share); });
-  if (faults.empty() && sum <= 0.0) faults.push_back({text, "", "has no expert with tokens: a share above 0 is due"});
+  if (faults.empty() && sum <= 0.0)
+    faults.push_back({text, "", "has no expert with tokens: a share above 0 is needed"});
   if (faults.empty() && !counts && std::abs(sum - 1.0) > rounding) {
     faults.push_back(
         {text, "", fmt::format("has shares that add up to {:.4g}: 1 is accepted, or whole numbers of tokens", sum)});

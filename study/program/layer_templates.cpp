@@ -132,7 +132,8 @@ class RowReader {
 
   static void read_holders(sim::Section& row, LayerRow& read) {
     read.alike = row.name("alike", "");
-    if (row.has("alike") != row.has("gpus")) row.fault("alike", "alike names GPUs, and gpus counts them: both are due");
+    if (row.has("alike") != row.has("gpus"))
+      row.fault("alike", "alike names GPUs, and gpus counts them: both are needed");
   }
 
   void read_call(sim::Section& row, LayerRow& read) const {
@@ -225,7 +226,7 @@ class LayerValues {
   double number(const sim::Expression& formula, const Call& call) const {
     const sim::Amount amount = value(formula, call);
     if (amount.powers != sim::Powers{} || !std::isfinite(amount.value))
-      throw sim::ExpressionError(0, "a number without a unit is due");
+      throw sim::ExpressionError(0, "a number without a unit is needed");
     return amount.value;
   }
   // Return the value of a row's expression, if it has one under this key.

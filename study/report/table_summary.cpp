@@ -68,7 +68,7 @@ void read_column(sim::Section section, std::span<const Column> source, TableSumm
   if (section.has("nearest")) {
     figure.nearest = section.texts("nearest");
     for (const std::string& name : figure.nearest) check_name(name, of, section, "nearest");
-    if (figure.nearest.empty()) section.fault("nearest", "at least one column is due");
+    if (figure.nearest.empty()) section.fault("nearest", "at least one column is needed");
     figure.shows = section.text("shows");
     if (section.has("shows")) check_name(figure.shows, of, section, "shows");
     return;
@@ -86,7 +86,7 @@ void read_column(sim::Section section, std::span<const Column> source, TableSumm
   figure.words = section.texts("words");
   figure.bounds = section.texts("bounds");
   if (figure.bounds.size() + 1 == figure.words.size()) return;
-  section.fault("bounds", "between two words a bound is due: one fewer than words");
+  section.fault("bounds", "between two words a bound is needed: one fewer than words");
   figure.words.clear();
 }
 
@@ -150,7 +150,7 @@ TableSummary read_summary(sim::Section section, std::span<const Column> of) {
   for (sim::Section column : section.list("columns")) {
     read_column(column, of, summary);
     if (column.has("row") && !section.has("rows"))
-      column.fault("row", "is of rows with figures of their own: rows are due");
+      column.fault("row", "shows figures that rows have of their own: the summary needs rows");
   }
   if (section.has("rows")) read_rows(section, of, summary);
   if (section.has("published")) {

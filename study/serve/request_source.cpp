@@ -229,7 +229,8 @@ class TracedRows : public Traced {
       : Traced(std::move(file), std::move(text), longest), lexer_(text_) {
     sim::CsvRow heading;
     if (!lexer_.next(heading)) {
-      fail("", fmt::format("is empty: a line with the columns {} is due", fmt::join(trace_forms.front().columns, ",")));
+      fail("",
+           fmt::format("is empty: a line with the columns {} is needed", fmt::join(trace_forms.front().columns, ",")));
     }
     at_ = heading.line;
     const auto has = [&heading](std::string_view name) {
@@ -248,7 +249,7 @@ class TracedRows : public Traced {
       order_.push_back(static_cast<std::size_t>(found - form_->columns.begin()));
     }
     for (std::size_t column = 0; column < needed; ++column) {
-      if (std::ranges::count(order_, column) != 1) fail(name_of(column), "is due once among the columns");
+      if (std::ranges::count(order_, column) != 1) fail(name_of(column), "is needed once among the columns");
     }
   }
 
@@ -370,7 +371,7 @@ class TracedRecords : public Traced {
     const bool is_one = found != record.end() && found->is_number();
     const double value = is_one ? found->get<double>() : -1.0;
     if (value < least || value > 1e15 || (key != "timestamp" && value != std::floor(value)))
-      fail(key, fmt::format("a {} from {:g} is due", key == "timestamp" ? "number of ms" : "whole number", least));
+      fail(key, fmt::format("a {} from {:g} is needed", key == "timestamp" ? "number of ms" : "whole number", least));
     return value;
   }
 

@@ -28,22 +28,22 @@ std::vector<StepQuestion> steps_of(const ServeQuestion& question) {
 // Records contradictions in drafts, arrivals and lengths of requests.
 void check_requests(const ServeQuestion& question, FaultList& faults) {
   faults.add_if(question.draft.empty() && question.acceptance > 0.0, "acceptance",
-                "is of a draft: a model, or {}, is due as draft beside it", draft_for_nothing);
+                "is not used without a draft: draft has to name a model, or {}", draft_for_nothing);
   faults.add_if(!question.draft.empty() && question.acceptance == 0.0, "acceptance",
-                "of what {} drafts no token is accepted: how many are, from above 0 to 1, is due beside a draft",
-                question.draft);
+                "is missing: it says which share of what {} drafts is accepted, above 0 and up to 1", question.draft);
   faults.add_if(!question.draft.empty() && question.draft_tokens >= question.budget, "draft_tokens",
                 "{} and the one behind them are more than the {} tokens of a batch", question.draft_tokens,
                 question.budget);
   faults.add_if(question.arrivals == Arrivals::at_once && !question.stages.empty(), "stages",
-                "are rates: arrivals poisson and even are accepted beside them");
+                "are rates, and arrivals at_once has none: poisson and even are accepted");
   faults.add_if(question.least < 1.0 && question.spread > 0.0, "least",
                 "draws lengths evenly, and spread log-normally: one of both is accepted");
   faults.add_if(question.concurrency > 0 && !question.stages.empty(), "stages",
-                "are rates at which requests arrive: a concurrency has each arrive when another ends");
+                "are rates at which requests arrive, and with a concurrency each arrives when another ends: one of "
+                "both is accepted");
   double arriving = 0.0;  // expected number of requests in all stages
   for (const LoadStage& stage : question.stages) arriving += stage.rate * sim::to_seconds(stage.time).value();
-  faults.add_if(!question.stages.empty() && arriving < 1.0, "stages", "bring {:.3g} requests: at least one is due",
+  faults.add_if(!question.stages.empty() && arriving < 1.0, "stages", "bring {:.3g} requests: at least one is needed",
                 arriving);
 }
 
@@ -143,7 +143,7 @@ std::vector<sim::Fault> ServeMachine::faults_of(ServeQuestion question) {
                 "{} of {} GPUs each are more than the {} of the node: 1 to {} are accepted", question.replicas,
                 of_replica, platform_.gpus, std::max(1, platform_.gpus / of_replica));
   faults.add_if(question.apart > 0 && question.fetch == Fetch::none, "apart",
-                "GPUs that compute prompts hand over what they cache: fetch, in any way but none, is due beside it");
+                "GPUs that compute prompts hand over what they cache: fetch has to say how (any way but none)");
   faults.add_if(question.fetch == Fetch::kernel && question.waits == Waits::request, "waits",
                 "a kernel that fetches takes the place of a batch: batch is accepted, which waits until it has ended");
   if (question.fetch != Fetch::none && faults.is_empty()) {

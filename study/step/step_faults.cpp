@@ -32,7 +32,7 @@ void check_pieces(const StepQuestion& question, FaultList& faults) {
   const bool dense = std::ranges::all_of(kinds, [](const LayerKind& kind) { return kind.model.experts == 0; }) ||
                      question.half == Half::attention;
   faults.add_if(question.phase != Phase::prefill || question.cp > 1 || question.has_turns() || !dense, "pieces",
-                "are of the dense layers of a prefill: --phase prefill without --cp, --pp and --micro is accepted");
+                "cut the dense layers of a prefill: --phase prefill without --cp, --pp and --micro is accepted");
   faults.add_if(question.collectives.fuses, "pieces",
                 "t3 cuts what it reduces by itself: another of --collectives is accepted");
   faults.add_if(question.tp == 1, "pieces", "no GPUs share out a product: --tp of at least 2 is accepted");
@@ -54,8 +54,8 @@ void check_exchanges(const StepQuestion& question, FaultList& faults) {
                         !question.collectives.fuses && question.half == Half::both && question.decoding == 0;
   faults.add_if(
       !is_plain, "overlap",
-      "{} is of whole layers of decode or prefill, without --pp, --micro, --pieces, --decoding and t3: none is "
-      "accepted beside these",
+      "{} needs whole layers of decode or prefill: it is not accepted with --pp, --micro, --pieces, --decoding, "
+      "--half or t3",
       to_string(question.overlap));
   if (question.overlap == Overlap::two_batches) {
     faults.add_if(question.batch % 2 != 0, "batch", "two batches do not share {} sequences evenly: {} is accepted",
@@ -87,7 +87,7 @@ void check_pipeline(const StepQuestion& question, FaultList& faults) {
       question.shard == Shard::full, "shard",
       "full gathers the weights of a layer for all sequences at once: beside --pp and --micro none is accepted");
   faults.add_if(question.collectives.fuses, "pp",
-                "t3 is of steps without stages: another of --collectives is accepted");
+                "t3 is known for steps without stages only: another value of --collectives is accepted");
   faults.add_if(question.decoding > 0, "decoding", "micro-batches are alike: none decodes beside a prefill");
 }
 
@@ -111,7 +111,7 @@ void check_parallelism(const StepQuestion& question, const models::PlatformSpec&
   }
   faults.add_if(question.ep > 1 && !has_experts, "ep", "{} has no experts to share out: 1 is accepted", model.name);
   faults.add_if(question.routing != Routing{} && !has_experts, "routing",
-                "{} has no experts to choose: it is of models that have some", model.name);
+                "{} has no experts to choose from: a model with experts is accepted", model.name);
   faults.add_if(question.tp * question.dp % question.ep != 0, "ep",
                 "{} ranks do not share out the {} x {} GPUs of --tp and --dp evenly, which have the experts: a divisor "
                 "of {} is accepted",
@@ -135,7 +135,8 @@ void check_parallelism(const StepQuestion& question, const models::PlatformSpec&
   const bool shards = question.shard == Shard::full;
   faults.add_if(shards && question.replicas() == 1, "shard",
                 "full shares weights out over replicas: --dp of at least 2 is accepted");
-  faults.add_if(shards && question.phase != Phase::train, "shard", "full is of training: --phase train is accepted");
+  faults.add_if(shards && question.phase != Phase::train, "shard",
+                "full shares out the weights of training: --phase train is accepted");
 }
 
 // Some models have experts in later layers alone, and each stage must have something to simulate.
@@ -166,7 +167,8 @@ void check_phase(const StepQuestion& question, FaultList& faults) {
   faults.add_if(decodes && !model.causal, "phase", "{} does not decode: prefill and train are accepted", model.name);
   faults.add_if(decodes && question.tokens > most_decoded, "tokens", "decode has 1 to {} new tokens a sequence, not {}",
                 most_decoded, question.tokens);
-  faults.add_if(!whole && question.phase == Phase::train, "half", "training is of whole layers: both is accepted");
+  faults.add_if(!whole && question.phase == Phase::train, "half",
+                "training needs both halves of its layers: both is accepted");
   check_half_of_experts(question, faults);
   faults.add_if(model.experts_alone && question.half != Half::experts, "half",
                 "{} are nothing but experts: experts is accepted", model.name);
@@ -184,7 +186,7 @@ void check_phase(const StepQuestion& question, FaultList& faults) {
   faults.add_if(model.positions > 0 && length > model.positions, lengthens,
                 "{} tokens are more than the {} that {} knows the place of", length, model.positions, model.name);
   faults.add_if(question.phase != Phase::train && question.forward, "forward",
-                "is of training, without its gradients: --phase train is accepted beside it");
+                "leaves out the gradients of training: --phase train is accepted beside it");
   faults.add_if(!question.trains() && question.optimizer != Optimizer::none, "optimizer",
                 "there are no gradients to update weights by: --phase train without --forward is accepted");
   faults.add_if(question.phase == Phase::train && question.kernels == Kernels::compiled, "kernels",
@@ -201,7 +203,8 @@ void check_carrier(const StepQuestion& question, FaultList& faults) {
     if (carrier.backend == models::Backend::sdma) return;
   }
   const auto check = [&](bool asks, const char* where, std::string_view what) {
-    faults.add_if(asks, where, "{} is of engines, and {} moves the data: --collectives sdma is accepted", what,
+    faults.add_if(asks, where,
+                  "{} needs copy engines, and {} moves the data by kernels: --collectives sdma is accepted", what,
                   to_string(question.collectives));
   };
   check(question.variant != models::SdmaVariant::pcpy, "variant", models::to_string(question.variant));

@@ -577,25 +577,23 @@ struct OfSome {
 void check_said(const ServeStudy& study, ServeSource& source) {
   const std::array<OfSome, 7> all{
       {{words_of_drawing, [](const auto& q) { return q.trace.empty(); },
-        "is of requests that are drawn: a trace says itself what its requests are"},
-       {{"rate"},
-        [](const auto& q) { return q.stages.empty(); },
-        "is one rate for all requests: --stages says the rates"},
+        "says how requests are drawn, and none are: they come from a trace"},
+       {{"rate"}, [](const auto& q) { return q.stages.empty(); }, "is not used: --stages says the rates"},
        {{"prefix", "prefixes"},
         [](const auto& q) { return q.trace.empty() && q.reuse > 0.0; },
-        "is of prompts that are drawn to begin as others do: --reuse is due beside it"},
+        "is not used without --reuse, the share of prompts that begin as others do"},
        {{"draft_tokens"},
         [](const auto& q) { return !q.draft.empty(); },
-        "is of a draft: a model, or tokens, is due as --draft beside it"},
+        "is not used without --draft, which names a model, or tokens"},
        {{"router"},
         [](const auto& q) { return q.replicas > 1; },
-        "chooses among replicas: --replicas of at least 2 is due beside it"},
+        "has nothing to choose from: --replicas of at least 2 is needed"},
        {{"store", "store_size", "waits"},
         [](const auto& q) { return q.fetch != Fetch::none; },
-        "is of cached blocks that are fetched: --fetch, in any way but none, is due beside it"},
+        "is not used unless --fetch says how cached blocks are fetched (any way but none)"},
        {{"captured"},
         [](const auto& q) { return !q.by_op; },
-        "is of batches that are launched from graphs: --by-op launches each operation by itself"}}};
+        "is not used: --by-op launches each operation by itself, and no batch from a graph"}}};
   for (const OfSome& some : all) {
     const auto is_used = [&](const ServedPoint& point) { return some.has(point.question); };
     if (std::ranges::any_of(study.points, is_used)) continue;

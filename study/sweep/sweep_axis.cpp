@@ -168,7 +168,7 @@ SweepAxis read_scales(sim::Section& section) {
   } else if (!parameters.empty()) {
     axis.name = parameters.front();
   }
-  if (parameters.empty() && section.is_sound("of")) section.fault("of", "at least one parameter is due");
+  if (parameters.empty() && section.is_sound("of")) section.fault("of", "at least one parameter is needed");
   for (const std::string& factor : section.texts("times")) {
     if (!is_factor(factor)) {
       section.fault("times", fmt::format("'{}' is no factor: {} is accepted", factor, factors));
@@ -178,7 +178,7 @@ SweepAxis read_scales(sim::Section& section) {
     if (read_number(factor)->number == 1.0) continue;  // a factor of 1 leaves the machine as it is
     for (const std::string& parameter : parameters) value.assignments.push_back({parameter, factor, true});
   }
-  if (axis.values.empty() && section.is_sound("times")) section.fault("times", "at least one factor is due");
+  if (axis.values.empty() && section.is_sound("times")) section.fault("times", "at least one factor is needed");
   check_values(section, "times", axis);
   return axis;
 }

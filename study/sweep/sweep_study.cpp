@@ -329,7 +329,8 @@ void read_goals(sim::Section& root, SweepStudy& study) {
       const std::optional<double> least = read_bound(section, "at_least", column);
       const std::optional<double> most = read_bound(section, "at_most", column);
       if (column != nullptr) study.constraints.push_back({column->key, least, most});
-      if (!section.has("at_least") && !section.has("at_most")) section.fault("at_most", "at_least or at_most is due");
+      if (!section.has("at_least") && !section.has("at_most"))
+        section.fault("at_most", "at_least or at_most is needed");
     }
   }
   if (root.has("objectives")) {
@@ -348,7 +349,7 @@ void choose_columns(sim::Section& root, SweepStudy& study) {
   std::vector<std::string> wanted;
   if (root.has("columns")) {
     const std::vector<std::string> names = root.texts("columns");
-    if (names.empty() && root.is_sound("columns")) root.fault("columns", "at least one quantity is due");
+    if (names.empty() && root.is_sound("columns")) root.fault("columns", "at least one quantity is needed");
     for (const std::string& name : names) {
       if (study.quantities.empty()) return;  // a fault of the axes left no quantities
       const Column* const column = column_named(name, study.quantities);
@@ -485,7 +486,8 @@ SweepStudy read_sweep_study(sim::Section root, Platforms& platforms, std::option
   const std::string about = root.text("about", "");
   const Ask ask = root.choice<Ask>("ask", sim::choices_of<Ask>());
   root.text("experiment", "");  // the caller has read it
-  if (ask == Ask::run && !experiment) root.fault("experiment", "the file of an experiment is due, which 'run' plays");
+  if (ask == Ask::run && !experiment)
+    root.fault("experiment", "the file of an experiment is needed, which 'run' plays");
   const bool is_clear = root.is_sound("ask") && root.is_sound("experiment");
   PointQuestion question(ask, std::move(experiment));
   std::vector<SweepAxis> axes = read_axes(root, platforms, is_clear ? &question : nullptr);

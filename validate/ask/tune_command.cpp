@@ -249,7 +249,8 @@ study::Results answer_step(study::Request& request) {
   study::Arguments arguments;
   const study::Platform platform = request.platform(arguments);
   const auto refuse = [&](const std::string& word, const std::string& typed) {
-    if (request.says(word)) arguments.fault(typed, "is of GEMMs and collectives: --step tunes a whole step");
+    if (request.says(word))
+      arguments.fault(typed, "belongs to the tuning of GEMMs and collectives, and --step tunes a whole step");
   };
   refuse("file", "FILE");
   for (const std::string word : words_of_pairs) refuse(word, study::typed_name(word));
@@ -279,7 +280,7 @@ study::Results answer_tune(study::Request& request) {
   bool of_step = false;
   for (const study::Option& option : step_options()) {
     if (!request.says(option.name)) continue;
-    arguments.fault(option.typed(), "is of a whole step: --step is due beside it");
+    arguments.fault(option.typed(), "is not used without --step, which tunes a whole step");
     of_step = true;
   }
   if (request.says("bytes") && !request.says("gemm")) {

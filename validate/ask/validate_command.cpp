@@ -111,7 +111,7 @@ class Comparison {
         {scores && options_.unprobed, "--unprobed", anew},
         {scores && options_.uncertainty, "--uncertainty", anew},
         {updates_ && !as_shipped, "--update-goldens",
-         "is of all suites as they are shipped: no SUITE|FILE, --case, --platform, --set, --without, --against or "
+         "takes all suites as they are shipped: no SUITE|FILE, --case, --platform, --set, --without, --against or "
          "--score is accepted beside it"},
         {report_is_file, "--report",
          study::in_quotes(report_folder_.string()) + " is a file: a folder, or a name for a new one, is accepted"}};

@@ -168,7 +168,7 @@ TEST_F(LayerFiles, FaultsOfValuesNameTheirOperation) {
             "is a part that uses itself"},
            {"forward: [{name: x, operate: scale, elements: tokens / window}]\n", "x: a division by zero"},
            {"forward: [{name: x, operate: scale, elements: tokens, element: 4}]\n", "x: an element has bytes"},
-           {"forward: [{name: x, operate: scale, elements: 4B}]\n", "x: a number without a unit is due"},
+           {"forward: [{name: x, operate: scale, elements: 4B}]\n", "x: a number without a unit is needed"},
            {"forward: [{name: x, gemm: [0, 1, 1]}]\n", "x: 0 is no extent of a product"},
            {"forward: [{name: x, operate: scale, elements: 1, when: train}]\n", "the layer writes no operation"}}) {
     write_mine(lines);
