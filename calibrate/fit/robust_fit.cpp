@@ -234,6 +234,12 @@ Solution robust_fit_of_several(const Residuals& residuals, std::span<const FitRo
   return robust_fit(residuals, rows, promising);
 }
 
+double cost_of(const std::vector<double>& residuals, const std::vector<double>& weights) {
+  double sum = 0.0;
+  for (std::size_t i = 0; i < residuals.size(); ++i) sum += weights[i] * residuals[i] * residuals[i];
+  return sum / 2.0;
+}
+
 namespace {
 
 constexpr double normal_95 = 1.96;
@@ -278,12 +284,6 @@ Eigen::VectorXd variances(const Solution& solution, std::span<const FitRow> rows
     of[static_cast<Eigen::Index>(i)] = std::max(seen, rows[i].noise * rows[i].noise);
   }
   return of;
-}
-
-double cost_of(const std::vector<double>& residuals, const std::vector<double>& weights) {
-  double sum = 0.0;
-  for (std::size_t i = 0; i < residuals.size(); ++i) sum += weights[i] * residuals[i] * residuals[i];
-  return sum / 2.0;
 }
 
 // A Rise returns how far the cost rises above the solution's if one unknown has a given value and all others are fitted

@@ -519,9 +519,9 @@ TEST(EndOfAKernel, IsWhatTheH200Shows) {
     }
     ASSERT_EQ(measured.size(), 4u);
     for (const auto& [waves, spreads] : measured) {
-      constexpr int cus = 132;
-      const std::vector<double> seen = ends({cus, tile.per_cu, cus * tile.per_cu * waves, tile.time_spread});
-      const double predicted = deviation({seen.end() - cus * tile.per_cu, seen.end()});
+      constexpr int sms = 132;
+      const std::vector<double> seen = ends({sms, tile.per_cu, sms * tile.per_cu * waves, tile.time_spread});
+      const double predicted = deviation({seen.end() - sms * tile.per_cu, seen.end()});
       const double mean = std::accumulate(spreads.begin(), spreads.end(), 0.0) / static_cast<double>(spreads.size());
       EXPECT_GT(predicted / mean, 1.0 / 3.0) << "128x" << tile.n << ", waves " << waves;
       EXPECT_LT(predicted / mean, waves <= 16 ? 3.0 : 5.5) << "128x" << tile.n << ", waves " << waves;

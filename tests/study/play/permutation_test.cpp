@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "study/play/testbed.h"
 #include "tests/study/test_platform.h"
 
 namespace c3sim::study {
