@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "calibrate/replay/occupancy.h"
 #include "calibrate/replay/replay_report.h"
 #include "sim/config/measurement_text.h"
 #include "study/play/platform_file.h"
