@@ -1,9 +1,8 @@
 // Tests templates of forms, and lookups of other tables. The file tests/data/samples/tables.samples holds what else
 // forms make of rows.
-#include "calibrate/readers/table_format.h"
-
 #include <fmt/format.h>
 
+#include "calibrate/readers/table_format.h"
 #include "tests/calibrate/readers/read_table.h"
 #include "tests/testing.h"
 
