@@ -33,6 +33,7 @@ std::string Arguments::spelled() const {
 
 namespace {
 
+constexpr std::int64_t largest_array = std::int64_t{1} << 37;  // bytes
 // These rates of a GPU serve only to estimate how long a plan takes.
 constexpr double bytes_per_second = 1e11, flops_per_second = 5e14;
 constexpr std::int64_t most_gpus = 64;
@@ -145,9 +146,8 @@ class Planner {
   std::string number_of(const std::string& value) const {
     if (value.ends_with("cus")) return std::to_string(std::stoi(value) * machine_.device.cus);
     if (value.ends_with("/8")) return std::to_string(machine_.device.cus * std::stoi(value) / 8 / 2 * 2);
-    const std::size_t power = value.empty() ? 0 : std::string_view("KMG").find(value.back()) + 1;
-    if (power == 0) return value;
-    return std::to_string(parse_count(value.substr(0, value.size() - 1), 0, 1024) << 10 * power);
+    const bool has_unit = !value.empty() && std::string_view("KMG").find(value.back()) != std::string_view::npos;
+    return has_unit ? std::to_string(parse_bytes(value + "iB", 0, largest_array)) : value;
   }
   // Returns the shapes that the user asked for, or else `shapes`.
   std::vector<std::string> asked_or(const std::string& shapes) const {
@@ -229,7 +229,6 @@ using Words = std::vector<std::string_view>;
 const Words needed{"gemm", "collective", "bytes", "strategy"};
 const Words accepted{"channels", "reserved_cus", "variant", "prelaunch"};
 const Words strategies{"c3_base", "c3_sp", "c3_rp", "c3_sp_rp", "conccl", "conccl_rp", "serial"};
-constexpr std::int64_t largest_array = std::int64_t{1} << 37;
 constexpr std::int64_t most_channels = 64;
 constexpr std::int64_t most_cus = 4096;
 

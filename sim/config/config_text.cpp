@@ -17,11 +17,11 @@ using Utf8 = boost::locale::utf::utf_traits<char>;
 using boost::locale::utf::code_point;
 
 // Says why a configuration may not contain a code point; returns an empty text if it may.
-std::string objection(code_point c) {
+std::string objection(code_point c, std::string_view instead_of_tabs) {
   if (c == boost::locale::utf::illegal || c == boost::locale::utf::incomplete)
     return "bytes that are not UTF-8 (a binary file?)";
   if (c == 0) return "a NUL byte (a binary file?)";
-  if (c == '\t') return "a tab; use blanks";
+  if (c == '\t') return fmt::format("a tab{}", instead_of_tabs);
   if (c == 0xFEFF) return "a byte order mark inside the text";
   // In addition to control characters, YAML 1.1 breaks lines at U+0085 (within 0x80-0x9F), U+2028 and U+2029.
   const bool control = (c < 0x20 && c != '\n') || (c >= 0x7F && c < 0xA0) || c == 0x2028 || c == 0x2029;
@@ -56,7 +56,7 @@ std::optional<TextFault> check_text(std::string_view text) {
   return check_characters(text);
 }
 
-std::optional<TextFault> check_characters(std::string_view text) {
+std::optional<TextFault> check_characters(std::string_view text, std::string_view instead_of_tabs) {
   int line = 1;
   const char* line_start = text.data();
   const char* const end = text.data() + text.size();
@@ -66,7 +66,7 @@ std::optional<TextFault> check_characters(std::string_view text) {
     const char* const here = at;
     const code_point c = Utf8::decode(at, end);
     if (c == '\r' && at != end && *at == '\n') continue;
-    if (std::string what = objection(c); !what.empty()) {
+    if (std::string what = objection(c, instead_of_tabs); !what.empty()) {
       return TextFault{line, static_cast<int>(here - line_start) + 1, std::move(what)};
     }
     if (c == '\n') {

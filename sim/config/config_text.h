@@ -26,8 +26,8 @@ struct TextFault {
 };
 
 // Finds the first character that a configuration may not hold: invalid UTF-8, a tab or another control character. Lines
-// end with \n or \r\n.
-std::optional<TextFault> check_characters(std::string_view text);
+// end with \n or \r\n. `instead_of_tabs` says what is written instead of a tab.
+std::optional<TextFault> check_characters(std::string_view text, std::string_view instead_of_tabs = "; use blanks");
 
 // Finds the first reason why a text cannot be a configuration: it is larger than max_config_bytes, has nothing but
 // blanks, or fails check_characters().

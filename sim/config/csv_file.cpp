@@ -109,10 +109,8 @@ CsvFile CsvFile::from_file(const std::filesystem::path& path) {
 CsvFile CsvFile::from_text(std::string_view text, std::string name) {
   CsvFile file(std::move(name));
   text = without_byte_order_mark(text);
-  if (const auto bad = check_characters(text)) {
-    const bool is_tab = bad->what.starts_with("a tab");
-    file.fault_at(bad->line, bad->column, "", is_tab ? "a tab: commas separate the cells of a table" : bad->what);
-  }
+  if (const auto bad = check_characters(text, ": commas separate the cells of a table"))
+    file.fault_at(bad->line, bad->column, "", bad->what);
   file.check();
   CsvLexer lexer(text);
   CsvRow row;

@@ -57,8 +57,8 @@ std::string losses_of(std::span<const C3Result> results) {
   for (const C3Result& result : results) {
     if (!loses(result)) continue;
     const double percent = 100.0 * (1.0 / result.speedup() - 1.0);
-    losers.push_back(fmt::format(fmt::runtime(percent < 9.95 ? "{} takes {:.2g} % longer" : "{} takes {:.0f} % longer"),
-                                 to_string(result.strategy), percent));
+    losers.push_back(fmt::format("{} takes {} % longer", to_string(result.strategy),
+                                 percent < 9.95 ? fmt::format("{:.2g}", percent) : fmt::format("{:.0f}", percent)));
     is_heuristic = is_heuristic || result.strategy == Strategy::heuristic;
   }
   if (losers.empty()) return {};

@@ -160,11 +160,11 @@ ResultTable table_of_bytes(const Timeline& timeline) {
   return table;
 }
 
-// Returns the times alone, on their queues, of the operations that are asked for by their places. Packets have none, as
-// they wait for others.
+// Returns the times alone, on their queues, of the operations that are asked for by their places; `is_queued` is
+// queued() of the schedule. Packets have none, as they wait for others.
 template <class IsAsked>
-std::vector<std::optional<sim::Time>> times_alone(Testbed& testbed, const Schedule& schedule, const IsAsked& is_asked) {
-  const std::vector<bool> is_queued = queued(schedule);
+std::vector<std::optional<sim::Time>> times_alone(Testbed& testbed, const Schedule& schedule,
+                                                  const std::vector<bool>& is_queued, const IsAsked& is_asked) {
   const Between between =
       std::ranges::any_of(schedule, uses_links, &Operation::work) ? Between::communication : Between::nothing;
   std::vector<std::optional<sim::Time>> times;
@@ -230,7 +230,7 @@ Results run_experiment(Testbed& asked, const Experiment& experiment) {
   const Ran ran = run(testbed, experiment);
   const std::vector<bool> is_queued = queued(ran.schedule);
   const std::vector<std::optional<sim::Time>> alone =
-      times_alone(testbed, ran.schedule, [](std::size_t) { return true; });
+      times_alone(testbed, ran.schedule, is_queued, [](std::size_t) { return true; });
   ResultTable instances({{"operation", "operation", ""},
                          {"stream", "stream", ""},
                          {"work", "work", ""},
@@ -301,7 +301,7 @@ Results measured(Testbed& asked, const Experiment& experiment) {
   const auto is_pair = [&](const std::string& name) { return parts.contains(name + ".gemm_us"); };
   std::vector<std::optional<sim::Time>> alone(ran.schedule.size());
   if (tells_alone) {
-    alone = times_alone(testbed, ran.schedule,
+    alone = times_alone(testbed, ran.schedule, queued(ran.schedule),
                         [&](std::size_t place) { return !is_pair(experiment.graph.nodes()[place].listed); });
   }
   std::vector<Together> operations;

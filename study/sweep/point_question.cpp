@@ -39,14 +39,14 @@ std::string path_of(const std::string& name) {
 // work at once slows itself down, or names separated by commas. Throws sim::ConfigError.
 std::vector<models::Mechanism> lacking(std::span<const Assignment> assignments) {
   std::vector<models::Mechanism> all;
-  for (const auto& [name, value, scales] : assignments) {
-    if (name != without_word || value == "none") continue;
-    std::string names = value;
+  for (const Assignment& one : assignments) {
+    if (one.name != without_word || lacks_nothing(one)) continue;
+    std::string names = one.value;
     std::erase(names, ' ');
     Arguments arguments;
     const std::vector<models::Mechanism> named =
-        value == "sharing" ? std::vector(models::sharing_mechanisms.begin(), models::sharing_mechanisms.end())
-                           : arguments.choice_list<models::Mechanism>(without_word, names);
+        one.value == "sharing" ? std::vector(models::sharing_mechanisms.begin(), models::sharing_mechanisms.end())
+                               : arguments.choice_list<models::Mechanism>(without_word, names);
     arguments.check();
     all.insert(all.end(), named.begin(), named.end());
   }
@@ -155,6 +155,10 @@ bool is_quantity(const ResultTable& table, std::size_t column) {
 }
 
 }  // namespace
+
+bool lacks_nothing(const Assignment& assignment) {
+  return assignment.name == without_word && assignment.value == "none";
+}
 
 bool is_of_platform(const Assignment& assignment) {
   return assignment.name == platform_word || assignment.name == without_word ||

@@ -49,6 +49,8 @@ class Platforms {
 
 // Returns whether an assignment changes the machine rather than the question.
 bool is_of_platform(const Assignment& assignment);
+// Returns whether an assignment says that the machine lacks no mechanism, which changes nothing.
+bool lacks_nothing(const Assignment& assignment);
 // Returns the parameter of a platform that an assignment names, or a null pointer where there is none.
 const sim::Parameter* parameter_of(const Platform& platform, const Assignment& assignment);
 // Returns whether the assignment sets a parameter to the value that the platform has today.

@@ -18,12 +18,12 @@ namespace {
 constexpr std::size_t most_axes = 64;
 constexpr std::uint64_t points_tried = 10'000;  // until one has an answer
 
-// Leaves out `without: none`, which changes nothing.
+// Leaves out what changes nothing.
 std::vector<Assignment> assignments_of(const Point& point, bool of_platform) {
   std::vector<Assignment> chosen;
   for (const AxisValue& value : point.values) {
     std::ranges::copy_if(value.assignments, std::back_inserter(chosen), [=](const Assignment& each) {
-      return is_of_platform(each) == of_platform && each != Assignment{"without", "none"};
+      return is_of_platform(each) == of_platform && !lacks_nothing(each);
     });
   }
   return chosen;

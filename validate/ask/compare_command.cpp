@@ -30,23 +30,20 @@ The first example compares two folders that --out wrote; the others ask two plat
 Two rows are compared if their cells before the first answered number are the same or, if no rows are alike in this
 way, if they have the same place. The change is the second number over the first, less one, in percent.)";
 
+constexpr std::string_view quotes = "'\"";
+
 // The words of a line, of which quotes hold together what has blanks: --set gpu.power.cap='600 W'.
 std::vector<std::string> words_of_line(const std::string& line) {
-  const boost::escaped_list_separator<char> by_blanks("", " \t\n", "'\"");
+  const boost::escaped_list_separator<char> by_blanks("", " \t\n", std::string(quotes));
   const boost::tokenizer<boost::escaped_list_separator<char>> parts(line, by_blanks);
   std::vector<std::string> words(parts.begin(), parts.end());
   std::erase(words, "");
   return words;
 }
 
-// Returns whether a quote is left open; one behind a backslash is a letter of its word.
+// Returns whether a quote is left open. As in words_of_line(), every quote opens or closes, also behind a backslash.
 bool has_open_quote(const std::string& line) {
-  bool is_open = false;
-  for (std::size_t at = 0; at < line.size(); ++at) {
-    const bool is_quote = line[at] == '\'' || line[at] == '"';
-    if (is_quote && (at == 0 || line[at - 1] != '\\')) is_open = !is_open;
-  }
-  return is_open;
+  return std::ranges::count_if(line, [](char one) { return quotes.find(one) != std::string_view::npos; }) % 2 != 0;
 }
 
 struct Side {
