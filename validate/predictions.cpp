@@ -249,8 +249,15 @@ void apply_predictions(Validation& validation, const Predictions& predictions, c
     if (!predictions.platform.empty()) one.machine.platform = predictions.platform;
     one.machine.changes = predictions.changes;
     if (options.tolerance) one.band = *options.tolerance;
+    auto found = predictions.by_subject.find(subject_of(one));
+    if (found == predictions.by_subject.end()) {
+      // The table may say by itself what --set said of the plan, such as the number of GPUs.
+      std::erase_if(one.machine.assignments, [&](const std::string& assignment) {
+        return std::ranges::find(predictions.changes, assignment) != predictions.changes.end();
+      });
+      found = predictions.by_subject.find(subject_of(one));
+    }
     measured.insert(subject_of(one));
-    const auto found = predictions.by_subject.find(subject_of(one));
     const auto predicted = found == predictions.by_subject.end() ? std::nullopt : value_of(found->second, "predicted");
     if (predicted) {
       one.predicted = *predicted * one.form().per_unit;

@@ -106,6 +106,18 @@ TEST_F(ValidateCommand, PredictsWhatIsNotMeasuredAndScoresItLater) {
                "Q.json: was changed since it was written: its digest is");
 }
 
+// Each shipped file of predictions has all figures of the table that was measured after it was written.
+TEST_F(ValidateCommand, ScoresTheShippedPredictions) {
+  const std::string folder = C3SIM_SOURCE_DIR "/validate/reference/h200x2/";
+  for (const auto& [predictions, table] : {std::pair("predictions", "dependent"),
+                                           {"pairs_predictions", "pairs_blind"},
+                                           {"pairs_2_predictions", "pairs_blind_2"}}) {
+    const Answer scored = validate({"--score", folder + "blind/" + predictions + ".json", folder + table + ".csv"});
+    EXPECT_NE(scored.code, ExitCode::users_fault) << scored.err;
+    EXPECT_THAT(scored.out, Not(HasSubstr("no prediction ("))) << table;
+  }
+}
+
 TEST_F(ValidateCommand, WritesNoPredictionsToAFileOfItsReport) {
   const std::string runs_file = written("some.csv", runs + good);
   expect_fault({runs_file, "--out", path("report/results.json"), "--report", path("report")},

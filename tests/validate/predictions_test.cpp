@@ -208,6 +208,16 @@ TEST_F(Scoring, JoinsBySubject) {
   EXPECT_THAT(validation.remarks, IsEmpty());
 }
 
+// The plan was predicted with --set; the table of its runs says the same by itself.
+TEST_F(Scoring, JoinsWhatATableSaysAndThePlansOptionsSaid) {
+  predictions_.changes = {"gpus=4"};
+  predictions_.by_subject = {{"mi300x: rccl all_gather of 1KiB over all GPUs: time", {{"predicted", 2e6}}}};
+  EXPECT_EQ(scored({gather(1024, 4.0, {})}).cases[0].predicted, 2.0);
+  predictions_.changes = {"gpus=2"};
+  EXPECT_THAT(config_fault([&] { scored({gather(1024, 4.0, {})}); }),
+              HasSubstr("the file of predictions has none of it"));
+}
+
 // The report shows who predicts much and measures only what came out well.
 TEST_F(Scoring, TellsWhatWasPredictedAndNotMeasured) {
   predictions_.by_subject["mi300x gpus=4: rccl all_gather of 2KiB over all GPUs: time"] = {{"predicted", 3e6}};
