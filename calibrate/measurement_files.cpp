@@ -376,14 +376,10 @@ Reading admit_to_fit(Reading reading) {
         : is_probe && !is_concurrent   ? "is a probe of a run alone: a fit reads those that are marked calibrate"
         : is_probe && one.seen.empty() ? "is a probe without the time of its operation alone"
         : !is_probe && has_a_rate_of_its_own(one) ? "its GEMM is of no type that is fitted: bf16 and fp16 are"
+        : !is_probe && is_concurrent              ? "is a concurrent run: a fit reads those alone that are marked probe"
                                                   : "";
-    if (!why.empty()) {
-      reading.left_out.push_back({one.where(), why});
-    } else if (!is_probe && is_concurrent) {
-      reading.faults.push_back(
-          {one.where(), "", "a fit may not read a concurrent run, unless a column role says probe"});
-    }
-    return !why.empty() || (!is_probe && is_concurrent);
+    if (!why.empty()) reading.left_out.push_back({one.where(), why});
+    return !why.empty();
   });
   return reading;
 }

@@ -52,10 +52,10 @@ void refuse_disordered(Reading& reading, const std::string& path);
 
 // A fit to the runs that the model is to predict would prove nothing: these functions guard it from them.
 
-// Returns the reading with its isolated measurements and probes alone. Leaves out rows marked as predictions, and GEMMs
-// in formats with a rate of their own (gpu.gemm.precisions), to which nothing is fitted, unless the table names the
-// library that ran them. A concurrent run without either mark becomes a fault, like a row that cannot be read. A probe
-// keeps only the ratios of its times to the times alone: how fast the machine is, isolated runs show.
+// Returns the reading with its isolated measurements and probes alone. Leaves out rows marked as predictions, other
+// concurrent runs, and GEMMs in formats with a rate of their own (gpu.gemm.precisions), to which nothing is fitted,
+// unless the table names the library that ran them. A probe keeps only the ratios of its times to the times alone: how
+// fast the machine is, isolated runs show.
 Reading admit_to_fit(Reading reading);
 
 // Returns why a reading has no measurement: each reason with its number of rows.

@@ -69,10 +69,7 @@ bool is_admitted_probe(const Measurement& measurement) {
 
 void require_guarded(Reading reading) {
   const std::size_t admissible = static_cast<std::size_t>(std::ranges::count_if(reading.measurements, is_admissible));
-  const auto unmarked = std::ranges::count_if(reading.measurements, [](const Measurement& m) {
-    return m.role != Role::predict && m.role != Role::probe && study::is_concurrent(m.trial);
-  });
-  const std::size_t faults = reading.faults.size() + static_cast<std::size_t>(unmarked);
+  const std::size_t faults = reading.faults.size();
   const Reading admitted = calibrate::admit_to_fit(std::move(reading));
   const auto probes = static_cast<std::size_t>(std::ranges::count_if(admitted.measurements, is_admitted_probe));
   require(admitted.measurements.size() == admissible + probes && admitted.faults.size() == faults);

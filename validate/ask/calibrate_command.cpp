@@ -18,7 +18,7 @@ constexpr auto calibrate_examples = R"(Examples:
 `c3sim validate --list` names the suites; a fit reads those tables of a suite that were measured on the platform.
 Parameters of kind fitted on which the measurements depend are fitted within their ranges, and get a standard error.
 Everything else stays as it is in the platform file, comments included. A fit leaves out rows marked predict, and
-rejects concurrent runs unless they are marked probe: to these it fits the parameters of kind probed, last
+concurrent runs unless they are marked probe: to these it fits the parameters of kind probed, last
 (c3sim-measure --only probes measures such a table). Parameters that the platform file takes from another one (base)
 are fitted, too, and written into the new file. Parameters that --set gives are written there, but not fitted. A fit
 to a table of copies takes seconds, and one to the suite h200 or public about a minute on two cores; a terminal shows
@@ -34,7 +34,6 @@ std::vector<calibrate::Reading> readings_of(const study::Request& request, const
   if (!suites.empty()) {
     for (calibrate::Reading& reading : readings_of_suites(library, suites, platform)) {
       files.push_back(calibrate::admit_to_fit(std::move(reading)));
-      files.back().faults.clear();  // suites may hold concurrent runs, which are no fault
     }
   }
   if (!paths.empty()) {

@@ -102,17 +102,13 @@ TEST(Screen, RunsOfASeriesStandInTheirOrder) {
 }
 
 // The guard keeps a fit from reading runs that the simulator is to predict.
-std::string faults_of_file(const std::filesystem::path& path) {
-  const Reading reading = admit_to_fit(shipped().read(path));
-  if (!reading.faults.empty()) return sim::ConfigError(reading.faults).what();
-  return config_fault([&] { require_measurements({reading}); });
-}
-
 TEST(FitGuard, RefusesConcurrentRunsUnderAnotherName) {
   const std::filesystem::path copy = std::filesystem::path(testing::TempDir()) / "renamed.csv";
   for (const char* const file : {"c3_all_gather.csv", "dependent.csv"}) {
     std::filesystem::copy_file(reference / "h200x8" / file, copy, std::filesystem::copy_options::overwrite_existing);
-    EXPECT_THAT(faults_of_file(copy), HasSubstr("a fit may not read a concurrent run")) << file;
+    EXPECT_THAT(config_fault([&] { require_measurements({admit_to_fit(shipped().read(copy))}); }),
+                HasSubstr("is a concurrent run: a fit reads those alone that are marked probe"))
+        << file;
   }
 }
 
@@ -125,7 +121,7 @@ TEST(FitGuard, LetsNothingConcurrentThroughWhateverItsRole) {
       Reading reading;
       reading.measurements = {measurement};
       EXPECT_TRUE(admit_to_fit(reading).measurements.empty());
-      EXPECT_EQ(admit_to_fit(reading).faults.size(), role == Role::predict ? 0u : 1u) << to_string(role);
+      EXPECT_EQ(admit_to_fit(reading).left_out.size(), 1u) << to_string(role);
     }
   }
 }
