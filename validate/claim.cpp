@@ -228,7 +228,7 @@ ClaimBook::ClaimBook(const std::filesystem::path& file) {
   for (const auto& [name, study] : studies_) known.emplace_back(name, name);
   for (sim::Section section : root.list("claims")) {
     const Predictor predictor{std::string(section.choice<std::string_view>("study", known)),
-                              study::read_table_figure(section)};
+                              section.text("table", "results"), study::read_table_figure(section)};
     predictors_.emplace(section.text("claim"), predictor);
   }
   config.finish();
@@ -250,7 +250,7 @@ ClaimValues ClaimBook::predict(std::span<const std::string> papers, const ClaimI
       const auto study = std::ranges::find(studies_, predictor.study, [](const auto& one) { return one.first; });
       known = tables.emplace(predictor.study, study->second(inputs)).first;
     }
-    const auto table = std::ranges::find(known->second, predictor.figure.table, &study::NamedTable::key);
+    const auto table = std::ranges::find(known->second, predictor.table, &study::NamedTable::key);
     if (table != known->second.end()) values[id] = study::figure_of(predictor.figure, table->table);
   }
   return values;

@@ -54,7 +54,7 @@ class ClaimBook {
  private:
   std::vector<std::pair<std::string, ClaimStudy>> studies_;
   struct Predictor {
-    std::string study;
+    std::string study, table;
     study::TableFigure figure;
   };
   std::map<std::string, Predictor> predictors_;  // by id of the claim
