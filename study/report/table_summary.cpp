@@ -304,6 +304,19 @@ void add_published(const TableSummary& summary, std::vector<Cell>& row) {
   }
 }
 
+// Makes the numbers of a column whole if all of them are, as counts are.
+void make_whole(std::vector<std::vector<Cell>>& rows, std::size_t place) {
+  constexpr double largest = 0x1p53;  // up to here a double holds every whole number
+  const auto is_fraction = [place](const std::vector<Cell>& row) {
+    const auto* const number = std::get_if<double>(&row[place]);
+    return number != nullptr && (*number != std::floor(*number) || std::abs(*number) > largest);
+  };
+  if (std::ranges::any_of(rows, is_fraction)) return;
+  for (std::vector<Cell>& row : rows) {
+    if (const auto* const number = std::get_if<double>(&row[place])) row[place] = static_cast<std::int64_t>(*number);
+  }
+}
+
 BarChart chart_of(const TableSummary& summary, const TableSummary::Bars& bars, const ResultTable& table) {
   BarChart chart = bars.chart;
   const auto number = [&table](const std::vector<Cell>& row, const std::string& key) {
@@ -368,8 +381,9 @@ std::vector<NamedTable> summarized(std::span<const TableSummary> summaries, cons
     for (std::size_t r = 0; r < sets.size(); ++r) {
       // Published figures stand beside predicted ones alone.
       if (!sets[r].rows.rows().empty()) add_published(summary, rows[r]);
-      table.add_row(std::move(rows[r]));
     }
+    for (std::size_t place = summary.words(); place < summary.columns.size(); ++place) make_whole(rows, place);
+    for (std::vector<Cell>& row : rows) table.add_row(std::move(row));
     std::vector<Chart> charts;
     for (const TableSummary::Bars& bars : summary.charts) charts.emplace_back(chart_of(summary, bars, table));
     constexpr std::size_t longest_text = 1000;  // rows
