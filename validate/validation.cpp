@@ -389,7 +389,7 @@ Validation read_files(const Library& library, std::span<const std::filesystem::p
     for (const sim::Fault& fault : reading.faults)
       rows.insert(std::regex_replace(fault.where, column_behind_line, "$1"));
     if (!rows.empty()) {
-      validation.left_out.push_back({"", reading.name, "at fault: a warning tells of each", static_cast<int>(rows.size())});
+      validation.left_out.push_back({"", reading.name, "at fault: a warning says why", static_cast<int>(rows.size())});
     }
     if (reading.platform.empty()) continue;  // it is of another GPU
     validation.suites.push_back({"", reading.name, "Read as " + reading.format, reading.platform});
