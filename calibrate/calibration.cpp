@@ -347,17 +347,11 @@ void warn_of_parameters(const Calibration& calibration, std::vector<std::string>
 }
 
 void warn_of_rows(const Calibration& calibration, std::span<const Reading> files, std::vector<std::string>& warnings) {
-  constexpr std::size_t most = sim::ConfigError::max_lines;
   for (const Reading& file : files) {
     if (file.measurements.empty() && file.faults.empty()) {
       warnings.push_back(fmt::format("{}: nothing in it can be fitted to: {}", file.name, why_nothing_is_left(file)));
     }
-    for (std::size_t i = 0; i < std::min(file.faults.size(), most); ++i) {
-      warnings.push_back("rejected: " + sim::in_words(file.faults[i]));
-    }
-    if (file.faults.size() > most) {
-      warnings.push_back(fmt::format("{}: {} more rows are at fault", file.name, file.faults.size() - most));
-    }
+    for (const std::string& line : sim::by_cause(file.faults)) warnings.push_back("rejected: " + line);
   }
   for (const FittedStep& step : calibration.steps) {
     for (const Observation& one : step.outliers) {

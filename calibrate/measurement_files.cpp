@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -477,9 +478,7 @@ study::Results report(const MeasurementFiles& files, bool rows) {
   results.tables.push_back({"headers", "What headers say", std::move(tables.headers)});
   results.tables.push_back({"faults", "What is at fault", std::move(tables.faults), false});
   for (study::NamedTable& table : results.tables) table.in_text = table.in_text && !table.table.rows().empty();
-  constexpr std::size_t most = sim::ConfigError::max_lines;
-  for (std::size_t i = 0; i < std::min(faults.size(), most); ++i) results.warnings.push_back(in_words(faults[i]));
-  if (faults.size() > most) results.warnings.push_back(fmt::format("{} more faults", faults.size() - most));
+  std::ranges::move(sim::by_cause(faults), std::back_inserter(results.warnings));
   results.notes.push_back(verdict(files, faults.size()));
   return results;
 }

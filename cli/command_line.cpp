@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <exception>
 #include <memory>
-#include <optional>
 #include <system_error>
 
 #include "cli/progress_line.h"

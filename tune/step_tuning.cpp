@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <functional>
 #include <iterator>
 #include <limits>
@@ -550,8 +549,9 @@ study::Results to_tables(const StepTuning& tuning, const study::StepQuestion& qu
                        {{"memory_GB", "memory", "GB", 1}, [](W w) { return w.result->memory.total().value() / 1e9; }},
                        {{"regret_percent", "regret", "%", 1},
                         [=](W w) { return 100.0 * (sim::to_seconds(w.result->time) / best - 1.0); }},
-                       {{"fidelity", "fidelity", ""},
-                        [&](W w) { return study::fidelity_of(w.result->question, platform, templates); }}});
+                       {{"fidelity", "fidelity", ""}, [&](W w) {
+                          return study::fidelity_of(w.result->question, {platform.spec, templates});
+                        }}});
   std::vector<std::vector<study::AskedWord>> words;
   for (const StepWay& choice : tuning.choices) {
     words.push_back(asked_words(study::StepWords{choice.result->question, name}));

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <set>
 
@@ -109,8 +108,6 @@ void add_intervals(std::vector<Claim>& claims, std::span<const std::string> pape
 
 namespace {
 
-using Tables = std::vector<study::NamedTable>;
-
 // A TrialStudy has a row for each combination of its axes that the machine can run, with the figure `seen` of its
 // trial.
 struct TrialStudy {
@@ -130,7 +127,7 @@ TrialStudy read_trials(const std::string& name, std::string_view trial, sim::Sec
 }
 
 // Returns the table of the points of a study and those of its summaries.
-Tables tables_of_sweep(const std::string& name_of_study, const ClaimInputs& inputs) {
+ClaimTables tables_of_sweep(const std::string& name_of_study, const ClaimInputs& inputs) {
   constexpr std::uint64_t most_points = 10'000;
   const std::filesystem::path file = inputs.experiments.parent_path() / "studies" / name_of_study;
   sim::Config config = sim::Config::from_file(file);
@@ -143,17 +140,20 @@ Tables tables_of_sweep(const std::string& name_of_study, const ClaimInputs& inpu
   config.finish();
   study::MachineCache machines(platforms, inputs.testbed);
   study::ResultTable points(study.columns());
+  std::vector<std::string> impossible;
   for (std::uint64_t index = 0; index < study.points.size(); ++index) {
     if (inputs.drawn && study::changes_machine(study.points.point(index))) continue;
     study::PointAnswer answer = study::answer_point(study, machines, index);
-    if (answer.fault.empty()) points.add_row(std::move(answer.cells));
+    answer.fault.empty() ? points.add_row(std::move(answer.cells)) : impossible.push_back(answer.fault);
   }
-  Tables tables = study::summarized(study.summaries, points);
+  std::vector<study::NamedTable> tables = study::summarized(study.summaries, points);
   tables.push_back({"results", "", std::move(points)});
-  return tables;
+  return {std::move(tables), study.points.size(), std::move(impossible)};
 }
 
-study::ResultTable table_of_trials(const TrialStudy& study, study::Testbed& testbed) {
+ClaimTables tables_of_trials(const TrialStudy& study, std::span<const study::TableSummary> summaries,
+                             const ClaimInputs& inputs) {
+  if (inputs.drawn && study.trial == "serve") return {};
   const std::vector<study::SweepAxis>& axes = study.points.axes();
   std::vector<study::Column> columns;
   for (const study::SweepAxis& axis : axes) {
@@ -161,7 +161,8 @@ study::ResultTable table_of_trials(const TrialStudy& study, study::Testbed& test
     columns.insert(columns.end(), axis.label_columns.begin(), axis.label_columns.end());
   }
   columns.push_back({"seen", "seen", ""});
-  study::ResultTable table(std::move(columns));
+  study::ResultTable rows(std::move(columns));
+  std::vector<std::string> impossible;
   for (std::uint64_t index = 0; index < study.points.size(); ++index) {
     const std::vector<study::AxisValue> values = study.points.point(index).values;
     calibrate::Fields fields;
@@ -174,26 +175,31 @@ study::ResultTable table_of_trials(const TrialStudy& study, study::Testbed& test
     std::vector<sim::Fault> faults;
     const study::Trial trial = calibrate::read_trial(study.trial, fields, faults);
     if (!faults.empty()) throw sim::ConfigError({{"studies." + study.name, faults.front().where, faults.front().what}});
-    if (!study::why_impossible(testbed, trial).empty()) continue;
-    row.emplace_back(study::observe(testbed, trial, {study.see}).at(study.see));
-    table.add_row(std::move(row));
+    if (const std::string why = study::why_impossible(inputs.testbed, trial); !why.empty()) {
+      impossible.push_back(why);
+      continue;
+    }
+    row.emplace_back(study::observe(inputs.testbed, trial, {study.see}).at(study.see));
+    rows.add_row(std::move(row));
   }
-  return table;
+  std::vector<study::NamedTable> tables = study::summarized(summaries, rows);
+  tables.push_back({"rows", "", std::move(rows)});
+  return {std::move(tables), study.points.size(), std::move(impossible)};
 }
 
-Tables tables_of_cases(std::span<const Case> cases) {
+ClaimTables tables_of_cases(std::span<const Case> cases) {
   std::vector<Case> predicted;
   std::ranges::copy_if(cases, std::back_inserter(predicted), [](const Case& one) { return one.predicted.has_value(); });
   const auto is_points = [](const Case& one) { return one.form().error == study::ErrorKind::points; };
-  return {{"results", "",
-           study::table_of<Case>(
-               predicted, {{{"figure", "", ""}, [](const Case& one) { return one.form().key; }},
-                           {{"unit", "", ""}, [&](const Case& one) { return is_points(one) ? "points" : "relative"; }},
-                           {{"choice", "", ""}, [](const Case& one) { return one.decision + " " + one.alternative; }},
-                           {{"error", "", ""}, &Case::error}})},
-          {"choices", "", study::table_of<Choices>(choices_of(predicted), {{{"right", "", ""}, [](const Choices& one) {
-                                                                              return one.predicted.right;
-                                                                            }}})}};
+  return {{{"results", "",
+            study::table_of<Case>(
+                predicted, {{{"figure", "", ""}, [](const Case& one) { return one.form().key; }},
+                            {{"unit", "", ""}, [&](const Case& one) { return is_points(one) ? "points" : "relative"; }},
+                            {{"choice", "", ""}, [](const Case& one) { return one.decision + " " + one.alternative; }},
+                            {{"error", "", ""}, &Case::error}})},
+           {"choices", "", study::table_of<Choices>(choices_of(predicted), {{{"right", "", ""}, [](const Choices& one) {
+                                                                               return one.predicted.right;
+                                                                             }}})}}};
 }
 
 ClaimStudy read_study(const std::string& name, sim::Section section) {
@@ -206,11 +212,7 @@ ClaimStudy read_study(const std::string& name, sim::Section section) {
   const std::vector<study::TableSummary> summaries = study::read_summaries(section, {}, {});
   if (trial.empty()) return [sweep](const ClaimInputs& inputs) { return tables_of_sweep(sweep, inputs); };
   return [study = read_trials(name, trial, section), summaries](const ClaimInputs& inputs) {
-    if (inputs.drawn && study.trial == "serve") return Tables();
-    study::ResultTable rows = table_of_trials(study, inputs.testbed);
-    Tables tables = study::summarized(summaries, rows);
-    tables.push_back({"rows", "", std::move(rows)});
-    return tables;
+    return tables_of_trials(study, summaries, inputs);
   };
 }
 
@@ -228,7 +230,7 @@ ClaimBook::ClaimBook(const std::filesystem::path& file) {
   for (const auto& [name, study] : studies_) known.emplace_back(name, name);
   for (sim::Section section : root.list("claims")) {
     const Predictor predictor{std::string(section.choice<std::string_view>("study", known)),
-                              study::read_table_figure(section)};
+                              section.text("table", "results"), study::read_table_figure(section)};
     predictors_.emplace(section.text("claim"), predictor);
   }
   config.finish();
@@ -242,16 +244,27 @@ std::vector<std::string> ClaimBook::papers() const {
 
 ClaimValues ClaimBook::predict(std::span<const std::string> papers, const ClaimInputs& inputs) const {
   ClaimValues values;
-  std::map<std::string, Tables> tables;  // by study
+  std::map<std::string, ClaimTables> tables;  // by study
   for (const auto& [id, predictor] : predictors_) {
     if (std::ranges::find(papers, paper_of(id)) == papers.end()) continue;
-    auto known = tables.find(predictor.study);
-    if (known == tables.end()) {
+    const auto [known, is_new] = tables.try_emplace(predictor.study);
+    auto& [of_study, points, impossible] = known->second;
+    if (is_new) {
       const auto study = std::ranges::find(studies_, predictor.study, [](const auto& one) { return one.first; });
-      known = tables.emplace(predictor.study, study->second(inputs)).first;
+      known->second = study->second(inputs);
+      if (inputs.remarks != nullptr && !impossible.empty()) {
+        inputs.remarks->push_back(fmt::format(
+            "{} cannot do {} of {} points of the study {}, and claims are predicted without them (the first: {})",
+            inputs.platform.spec.name, impossible.size(), points, predictor.study, impossible.front()));
+      }
     }
-    const auto table = std::ranges::find(known->second, predictor.figure.table, &study::NamedTable::key);
-    if (table != known->second.end()) values[id] = study::figure_of(predictor.figure, table->table);
+    const auto table = std::ranges::find(of_study, predictor.table, &study::NamedTable::key);
+    if (table == of_study.end()) continue;
+    try {
+      values[id] = study::figure_of(predictor.figure, table->table);
+    } catch (const sim::ConfigError&) {
+      if (impossible.empty()) throw;
+    }
   }
   return values;
 }

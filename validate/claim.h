@@ -2,6 +2,7 @@
 // known to be wrong, with the cause and with the measurement that would decide.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -33,10 +34,16 @@ struct ClaimInputs {
   std::span<const Case> cases;
   // A machine of an ensemble leaves out studies of serving, since they take seconds, and points on other machines.
   bool drawn = false;
+  std::vector<std::string>* remarks = nullptr;  // gets a sentence for each study with points that the machine cannot do
 };
 
 // A ClaimStudy returns tables, which it computes with simulations or from the cases.
-using ClaimStudy = std::function<std::vector<study::NamedTable>(const ClaimInputs& inputs)>;
+struct ClaimTables {
+  std::vector<study::NamedTable> tables;
+  std::uint64_t points = 0;               // that the study asks
+  std::vector<std::string> impossible{};  // why the machine cannot do some of them, which the tables are without
+};
+using ClaimStudy = std::function<ClaimTables(const ClaimInputs& inputs)>;
 
 // ClaimValues maps the id of a claim to one value, or to the lowest and the highest.
 using ClaimValues = std::map<std::string, std::vector<double>>;
@@ -48,13 +55,14 @@ class ClaimBook {
 
   // Returns the papers, which are the ids of claims up to their first point, in alphabetical order.
   std::vector<std::string> papers() const;
-  // Returns the predictions of the claims of these papers. Throws sim::ConfigError if a study or figure is at fault.
+  // Returns the predictions of the claims of these papers. Throws sim::ConfigError if a study or figure is at fault,
+  // but for a figure that lacks points which the machine cannot do: it predicts nothing.
   ClaimValues predict(std::span<const std::string> papers, const ClaimInputs& inputs) const;
 
  private:
   std::vector<std::pair<std::string, ClaimStudy>> studies_;
   struct Predictor {
-    std::string study;
+    std::string study, table;
     study::TableFigure figure;
   };
   std::map<std::string, Predictor> predictors_;  // by id of the claim

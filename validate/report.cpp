@@ -10,6 +10,7 @@
 #include <tuple>
 #include <utility>
 
+#include "sim/config/config_text.h"
 #include "study/report/statistics.h"
 #include "study/report/table_of.h"
 #include "validate/cost.h"
@@ -21,8 +22,6 @@ namespace c3sim::validate {
 namespace {
 
 using study::Cell;
-using study::Column;
-using study::Figure;
 using study::ResultTable;
 using study::Shown;
 using study::table_of;
@@ -514,12 +513,6 @@ study::Results report(const Validation& validation) {
 
 namespace {
 
-std::string id_of(std::string text) {
-  std::ranges::replace_if(
-      text, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; }, '_');
-  return text;
-}
-
 // Returns the cases of a suite that logarithmic axes can show, by the unit of their figures.
 std::map<std::string, std::vector<const Case*>> by_unit(const std::vector<Case>& cases, const std::string& suite) {
   std::map<std::string, std::vector<const Case*>> units;
@@ -552,7 +545,7 @@ study::Chart predicted_over_measured(const Heading& heading, const std::string& 
                                      const std::vector<const Case*>& cases) {
   const double per_unit = cases.front()->form().per_unit;
   study::ScatterChart chart;
-  chart.id = id_of(fmt::format("{}_{}", suite_title(heading.name), unit.empty() ? "ratio" : unit));
+  chart.id = sim::underscored(fmt::format("{}_{}", suite_title(heading.name), unit.empty() ? "ratio" : unit));
   chart.title = fmt::format("{}: predicted over measured, {}", heading.title, unit.empty() ? "ratios" : unit);
   chart.caption = heading.question;
   chart.x = {.label = "measured", .unit = unit, .logarithmic = true};
@@ -576,7 +569,7 @@ study::Chart predicted_over_measured(const Heading& heading, const std::string& 
 study::Chart error_by_size(const Heading& heading, const std::vector<const Case*>& cases, const std::string& of,
                            const std::string& unit) {
   study::ScatterChart chart;
-  chart.id = id_of(fmt::format("{}_error_by_{}", suite_title(heading.name), unit));
+  chart.id = sim::underscored(fmt::format("{}_error_by_{}", suite_title(heading.name), unit));
   chart.title = fmt::format("{}: error by {}", heading.title, of);
   chart.x = {.label = of, .unit = unit, .logarithmic = true};
   chart.y = {.label = "error", .unit = "%"};

@@ -241,6 +241,7 @@ void add_claims(Validation& validation, const Library& library, std::vector<Suit
   const ClaimBook book(library.claims);
   std::erase_if(suites, [](const Suite& suite) { return suite.claims.empty(); });
   std::vector<std::vector<Claim>> found(suites.size());
+  std::vector<std::vector<std::string>> remarks(suites.size());
   study::for_each_index(
       suites.size(),
       [&](std::size_t i) {
@@ -249,7 +250,8 @@ void add_claims(Validation& validation, const Library& library, std::vector<Suit
                              [&](const Case& one) { return one.suite == suites[i].name; });
         const study::Platform platform = library.platforms({suites[i].platform, {}, options.changes});
         study::Testbed testbed(platform.spec);
-        found[i] = predict_claims(all, suites[i].claims, book, {testbed, platform, library.experiments, own});
+        found[i] = predict_claims(all, suites[i].claims, book,
+                                  {testbed, platform, library.experiments, own, false, &remarks[i]});
       },
       {}, options.jobs);
   for (std::size_t i = 0; i < suites.size(); ++i) {
@@ -260,6 +262,7 @@ void add_claims(Validation& validation, const Library& library, std::vector<Suit
                     options.jobs);
     }
     std::ranges::move(found[i], std::back_inserter(validation.claims));
+    std::ranges::move(remarks[i], std::back_inserter(validation.remarks));
   }
 }
 
@@ -386,8 +389,7 @@ Validation read_files(const Library& library, std::span<const std::filesystem::p
     for (const sim::Fault& fault : reading.faults)
       rows.insert(std::regex_replace(fault.where, column_behind_line, "$1"));
     if (!rows.empty()) {
-      validation.left_out.push_back(
-          {"", reading.name, "at fault: a warning tells of each", static_cast<int>(rows.size())});
+      validation.left_out.push_back({"", reading.name, "at fault: a warning says why", static_cast<int>(rows.size())});
     }
     if (reading.platform.empty()) continue;  // it is of another GPU
     validation.suites.push_back({"", reading.name, "Read as " + reading.format, reading.platform});

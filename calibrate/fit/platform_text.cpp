@@ -9,7 +9,6 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
-#include <optional>
 
 #include "models/platform/platform_config.h"
 #include "sim/check.h"

@@ -176,8 +176,10 @@ PlatformSpec PlatformSpec::read(sim::Config& config, const GemmKernelTables& tab
   spec.name = root.name("name");
   spec.gpus = static_cast<int>(root.integer("gpus", 1, 64));
   spec.read_sections(config, tables, true);
-  spec.what_if = std::ranges::any_of(config.parameters_in_place(),
-                                     [](const sim::Parameter* parameter) { return parameter->kind == "what_if"; });
+  for (const sim::Parameter* const parameter : config.parameters_in_place()) {
+    spec.what_if = spec.what_if || parameter->kind == "what_if";
+    if (parameter->kind == "measured" || parameter->kind == "fitted") spec.measured.push_back(parameter->path);
+  }
   return spec;
 }
 

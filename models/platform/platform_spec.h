@@ -109,8 +109,9 @@ struct PlatformSpec {
   std::vector<FittedRange> fitted_to;
   std::vector<CorrelationGroup> correlations;
   ConcurrentSpread concurrent_spread;
-  bool what_if = false;  // whether some parameter is not the file's
-  Mechanisms without;    // mechanisms that are switched off; set by a study, never by a file
+  bool what_if = false;               // whether some parameter is not the file's
+  std::vector<std::string> measured;  // paths of the parameters that were measured, or fitted to measurements
+  Mechanisms without;                 // mechanisms that are switched off; set by a study, never by a file
 
   // Reads and checks the whole platform. Throws sim::ConfigError with every fault.
   static PlatformSpec read(sim::Config& config, const GemmKernelTables& tables);

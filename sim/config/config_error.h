@@ -18,6 +18,9 @@ struct Fault {
 
 // Returns "where: path: what".
 std::string in_words(const Fault& fault);
+// Returns these words once for all faults that differ in their places alone, with how many there are; of more than
+// ConfigError::max_lines causes it counts the rest.
+std::vector<std::string> by_cause(const std::vector<Fault>& faults);
 
 // Signals a mistake of the user, never of the program. what() has one line per fault, in file order, for at most
 // max_lines of them; faults() has all.

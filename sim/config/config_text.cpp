@@ -102,6 +102,12 @@ std::string in_quotes(std::string_view text) {
   return result + (text.size() > longest ? "..." : "") + quote;
 }
 
+std::string underscored(std::string text) {
+  std::ranges::replace_if(
+      text, [](char c) { return !is_letter(c) && !is_digit(c); }, '_');
+  return text;
+}
+
 std::string_view trimmed(std::string_view text) {
   const std::size_t begin = text.find_first_not_of(' ');
   if (begin == std::string_view::npos) return {};

@@ -45,6 +45,9 @@ bool is_name(std::string_view text);
 // Quotes a text of any length and content for a message: the start of it, with control characters replaced.
 std::string in_quotes(std::string_view text);
 
+// Returns the text with '_' in place of each character that is no ASCII letter or digit: an identifier.
+std::string underscored(std::string text);
+
 // Returns the text without the blanks around it.
 std::string_view trimmed(std::string_view text);
 

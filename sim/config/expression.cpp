@@ -223,7 +223,8 @@ class Parser {
     }
     if (!is_name_letter(peek())) {
       if (at_ == text_.size()) throw ExpressionError(at_, "the expression ends where a value is expected");
-      throw ExpressionError(at_, fmt::format("'{}' where a number, a name or '(' is expected", character()));
+      const std::string_view hint = peek() == '$' ? ": within an expression names stand without $( )" : "";
+      throw ExpressionError(at_, fmt::format("'{}' where a number, a name or '(' is expected{}", character(), hint));
     }
     const std::string_view name = take_name();
     if (is_word_of_operator(name)) {

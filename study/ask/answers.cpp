@@ -269,6 +269,7 @@ Results to_tables(const Question<KernelTrial>& question, const Answer<WorkResult
                                        {{"time_us", "time", "us"}, &WorkResult::time},
                                        {{"rate_GBps", "rate", "GB/s", 1}, rate}};
   show_means(shown, answer.results);
+  shown.push_back(shown_fidelity<WorkResult>(platform));
   return with_intervals(table_of(answer.results, shown), answer, platform, name_by_cus);
 }
 

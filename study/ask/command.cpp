@@ -117,7 +117,7 @@ std::vector<Option> run_options() {
               "How runs are measured. By the host, launch and notice included: one of many after warm-up, as papers do "
               "(steady, unless given); once, from rest (shot); again and again behind a barrier (rounds). Launches "
               "hidden: back to back in one stream, as nccl-tests and rccl-tests do (stream), or in one captured graph "
-              "(graph)"},
+              "(graph). Times are the same where the platform knows nothing that tells two of them apart"},
              {"trace", "FILE", "File for a trace of every run, to be opened with ui.perfetto.dev"},
              {"explain", "", "Add where the time went: what held the work back, who shared it, and the critical path",
               Said::alone}};

@@ -148,17 +148,6 @@ std::string word_of_host(const StepResult& result, const Platform& platform) {
       fmt::join(values, ", "));
 }
 
-// Adds the words of the question, as columns and to the title, and the fidelity of the answer.
-void add_question(Results& results, const StepResult& result, const StepWords& asked, const Platform& platform,
-                  const LayerTemplates& templates) {
-  const std::vector<AskedWord> words = asked_words(asked);
-  ResultTable table = with_question(results.tables.front().table, {words}, "dtype");
-  const Fidelity fidelity = fidelity_of(result.question, platform, templates);
-  table.add_column({"fidelity", "fidelity", ""}, {std::string(to_string(fidelity))});
-  results.tables.front().table = std::move(table);
-  if (const std::string told = told_in_words(words, {"model", "phase"}); !told.empty()) results.title += ", " + told;
-}
-
 Results answer_step(Request& request) {
   Arguments arguments;
   if (request.says("write") && request.says("profiles")) {
@@ -167,7 +156,8 @@ Results answer_step(Request& request) {
   }
   std::vector<std::string> remarks;
   const StepQuestion question = read_step(request, arguments, &remarks);
-  const StepWords words{question, request.text("model"), request.text("ignore"), request.text("like")};
+  const std::vector<AskedWord> asked =
+      asked_words(StepWords{question, request.text("model"), request.text("ignore"), request.text("like")});
   const std::optional<Sampling> sampling = request.sampling(arguments);
   const int jobs = request.jobs(arguments);
   const Platform platform = request.platform(arguments);
@@ -184,7 +174,8 @@ Results answer_step(Request& request) {
     request.write("write", signed_text(experiment_text(result.question, machine, lines)));
   }
   Results results = to_tables(result, machine);
-  add_question(results, result, words, platform, templates);
+  results.tables.front().table = with_question(results.tables.front().table, {asked}, "dtype");
+  if (const std::string told = told_in_words(asked, {"model", "phase"}); !told.empty()) results.title += ", " + told;
   for (const StepBlock& block : step_blocks(result.question, 1, machine)) {
     for (const StepOperation& one : block.operations) warn_of_channels(results.warnings, one.work, platform.spec);
   }

@@ -2,7 +2,6 @@
 // what is measured of it. Fits and comparisons ask the simulator for trials only.
 #pragma once
 
-#include <array>
 #include <compare>
 #include <optional>
 #include <set>

@@ -386,9 +386,7 @@ Results answer_run(Request& request) {
   arguments.check();
   Testbed testbed(platform.spec);
   Results results = answer_experiment_file(request, config, testbed, platform);
-  for (std::string& sentence : overridden(request.texts("param"), "--param")) {
-    results.warnings.push_back(std::move(sentence));
-  }
+  std::ranges::move(overridden(request.texts("param"), "--param"), std::back_inserter(results.warnings));
   results.files.push_back({"experiment.yaml", config.resolved()});
   return request.finish(testbed, platform, std::move(results));
 }

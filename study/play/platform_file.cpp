@@ -41,6 +41,7 @@ models::PlatformSpec read_with(const Platform& platform, std::span<const std::st
   for (const std::string& assignment : assignments) config.set(assignment);
   models::PlatformSpec spec = models::PlatformSpec::read(config, platform.kernels);
   spec.correlations = platform.spec.correlations;
+  spec.measured = platform.spec.measured;
   return spec;
 }
 
@@ -103,6 +104,8 @@ Platform beside(Platform platform, Beside asked) {
 models::PlatformSpec reassign(const Platform& platform, std::span<const std::string> assignments) {
   models::PlatformSpec spec = read_with(platform, assignments);
   spec.what_if = platform.spec.what_if || !assignments.empty();
+  for (const std::string& assignment : assignments)
+    std::erase(spec.measured, assignment.substr(0, assignment.find('=')));
   Beside asked = platform.asked;
   const auto sets_protocol = [](const std::string& assignment) { return assignment.starts_with("host.protocol="); };
   if (std::ranges::any_of(assignments, sets_protocol)) asked.protocol.reset();

@@ -286,13 +286,6 @@ std::span<const DependentSchedule> triggered_schedules() {
   return std::span(catalogue().schedules).subspan(catalogue().untriggered);
 }
 
-const DependentSchedule& dependent_schedule(std::string_view name) {
-  const Catalogue& all = catalogue();
-  const auto known = std::ranges::find(all.names, name);
-  SIM_CHECK(known != all.names.end() && "a name of a schedule");
-  return all.schedules[static_cast<std::size_t>(known - all.names.begin())];
-}
-
 sim::Bytes gathered_bytes(const models::GemmShape& shape) { return elements(shape.n, shape.k); }
 sim::Bytes scattered_bytes(const models::GemmShape& shape) { return elements(shape.m, shape.n); }
 

@@ -46,8 +46,6 @@ std::span<const DependentSchedule> triggered_schedules();
 // Returns all other schedules with a name. RCCL moves whole shards, or pieces of all shards at once; a reduce-scatter
 // by RCCL does not treat the own shard apart.
 std::span<const DependentSchedule> all_dependent_schedules();
-// Returns the schedule of a name, which must exist.
-const DependentSchedule& dependent_schedule(std::string_view name);
 
 // gathered_bytes() are those of the gathered array of k x n elements, scattered_bytes() those of the m x n array.
 sim::Bytes gathered_bytes(const models::GemmShape& shape);

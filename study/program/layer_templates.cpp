@@ -8,7 +8,6 @@
 #include <functional>
 #include <iterator>
 #include <set>
-#include <stdexcept>
 
 #include "sim/config/config.h"
 #include "sim/config/files_read.h"

@@ -41,53 +41,43 @@ constexpr std::array<std::pair<std::string_view, TableFigure::Fold>, 9> folds{
      {"median", [](const Values& values) { return median(values); }},
      {"geomean", geomean}}};
 
-std::string name_of(std::string key) {
-  std::ranges::replace_if(
-      key, [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
-  return key;
-}
-
 // A TableReader evaluates expressions over rows of one table and reads each expression once.
 class TableReader {
  public:
   TableReader(const TableFigure& figure, std::span<const Column> columns) : figure_(figure) {
-    for (const Column& column : columns) names_.push_back(name_of(column.key));
+    for (const Column& column : columns) names_.push_back(sim::underscored(column.key));
   }
 
-  std::string word(const std::vector<Cell>& row, std::string_view name) const { return word_of(row[place_of(name)]); }
+  std::string word(const std::vector<Cell>& row, std::string_view name) const {
+    try {
+      return word_of(row[place_of(name)]);
+    } catch (const std::runtime_error& unknown) {
+      fail(unknown.what());
+    }
+  }
 
   double number(const std::vector<Cell>& row, const std::string& expression) {
     try {
-      const auto known = expressions_.find(expression);
-      const sim::Expression& read =
-          known == expressions_.end() ? expressions_.emplace(expression, expression).first->second : known->second;
-      const sim::NamedValue value = read.value([&](std::string_view name) { return value_of(row[place_of(name)]); });
-      const auto* const amount = std::get_if<sim::Amount>(&value);
-      if (amount != nullptr && amount->powers == sim::Amount().powers && std::isfinite(amount->value)) {
-        return amount->value;
-      }
+      const sim::Expression& read = expressions_.try_emplace(expression, expression).first->second;
+      const sim::Amount amount = read.amount([&](std::string_view name) { return value_of(row[place_of(name)]); });
+      if (amount.powers == sim::Powers{} && std::isfinite(amount.value)) return amount.value;
     } catch (const sim::ExpressionError& error) {
-      fail(in_text(expression), error.what());
+      fail(sim::in_quotes(expression) + ": " + error.what());
     }
-    fail(expression, "is '" + computed(row, in_text(expression)) + "', no number");
+    fail(sim::in_quotes(expression) + " is no finite number without a unit");
   }
 
   bool meets(const std::vector<Cell>& row, const TableFigure::Condition& condition) {
-    const std::string& sign = condition.sign;
-    if (sign == "=" || sign == "!=") {
-      const std::string own = word(row, condition.left);
-      const auto is_own = [&](const std::string& wanted) {
-        if (wanted.ends_with('*')) return own.starts_with(wanted.substr(0, wanted.size() - 1));
-        return own == (sim::has_expression(wanted) ? computed(row, wanted) : wanted);
-      };
-      return std::ranges::any_of(condition.right, is_own) == (sign == "=");
-    }
-    const double ratio = number(row, fmt::format("({}) / ({})", condition.left, condition.right.front()));
-    return (sign.ends_with('=') && ratio == 1.0) || (sign.front() == '<' ? ratio < 1.0 : ratio > 1.0);
+    if (condition.sign.empty()) return number(row, condition.left) != 0.0;
+    const std::string own = word(row, condition.left);
+    const auto is_own = [&](const std::string& wanted) {
+      if (wanted.ends_with('*')) return own.starts_with(wanted.substr(0, wanted.size() - 1));
+      return own == (sim::has_expression(wanted) ? computed(row, wanted) : wanted);
+    };
+    return std::ranges::any_of(condition.right, is_own) == (condition.sign == "=");
   }
 
  private:
-  static std::string in_text(const std::string& expression) { return "$(" + expression + ")"; }
   static sim::NamedValue value_of(const Cell& cell) {
     if (const auto* const number = std::get_if<double>(&cell)) return sim::Amount{*number, {}};
     if (const auto* const yes = std::get_if<bool>(&cell)) return sim::Amount{*yes ? 1.0 : 0.0, {}};
@@ -100,14 +90,12 @@ class TableReader {
     if (found != names_.end()) return static_cast<std::size_t>(found - names_.begin());
     throw std::runtime_error(fmt::format("there is no column '{}'{}", name, sim::name_hint(name, names_)));
   }
-  [[noreturn]] void fail(const std::string& expression, const std::string& what) const {
-    throw sim::ConfigError({{figure_.place, "", fmt::format("{}: {}", expression, what)}});
-  }
+  [[noreturn]] void fail(const std::string& what) const { throw sim::ConfigError({{figure_.place, "", what}}); }
   std::string computed(const std::vector<Cell>& row, const std::string& text) const {
     try {
       return sim::replaced(text, [&](std::string_view name) { return value_of(row[place_of(name)]); });
     } catch (const sim::ExpressionError& error) {
-      fail(text, error.what());
+      fail(sim::in_quotes(text) + ": " + error.what());
     }
   }
 
@@ -116,23 +104,29 @@ class TableReader {
   std::map<std::string, sim::Expression> expressions_;
 };
 
-// What an expression, and the one that it is divided by, give for rows that share their words.
-struct Group {
-  std::string words;
-  Values of, per;
-};
-
-Group& group_of(std::vector<Group>& groups, const std::string& words) {
-  const auto known = std::ranges::find(groups, words, &Group::words);
-  if (known != groups.end()) return *known;
-  groups.push_back({words, {}, {}});
-  return groups.back();
+// Returns what belongs to these words, which come in the order of their appearance.
+template <class Named>
+auto& at_words(std::vector<Named>& all, const std::string& words) {
+  const auto known = std::ranges::find(all, words, &Named::first);
+  return known == all.end() ? all.emplace_back(words, typename Named::second_type()).second : known->second;
 }
 
-double folded(const TableFigure& figure, const std::vector<Group>& groups) {
+// What an expression, and the one that it is divided by, give for rows that share their words.
+struct Group {
+  Values of, per;
+};
+using Groups = std::vector<std::pair<std::string, Group>>;
+
+// Returns what `then` makes of a folded value.
+double then_of(const TableFigure& figure, double value) {
+  if (figure.then.empty()) return value;
+  return TableReader(figure, std::vector<Column>{{"fold", "fold", ""}}).number({value}, figure.then);
+}
+
+double folded(const TableFigure& figure, const Groups& groups) {
   const auto over_groups = [&](Values Group::*values) {
     Values folded;
-    for (const Group& group : groups) folded.push_back(figure.fold(group.*values));
+    for (const auto& [words, group] : groups) folded.push_back(figure.fold(group.*values));
     return figure.within.empty() ? folded.front() : figure.fold(folded);
   };
   double value = over_groups(&Group::of);
@@ -141,21 +135,25 @@ double folded(const TableFigure& figure, const std::vector<Group>& groups) {
     throw sim::ConfigError(
         {{figure.place, "", "the figure is not finite: a division by zero, or a logarithm of none"}});
   }
-  if (figure.then.empty()) return value;
-  return TableReader(figure, std::vector<Column>{{"fold", "fold", ""}}).number({value}, figure.then);
+  return then_of(figure, value);
 }
 
 TableFigure::Condition condition_of(const std::string& text, sim::Section& section) {
-  for (const std::string_view sign : {"!=", "<=", ">=", "=", "<", ">"}) {
-    const std::size_t at = text.find(sign);
-    if (at == std::string::npos) continue;
-    TableFigure::Condition condition{std::string(sim::trimmed(text.substr(0, at))), std::string(sign), {}};
-    std::istringstream words(text.substr(at + sign.size()));
-    for (std::string word; std::getline(words, word, '|');) condition.right.emplace_back(sim::trimmed(word));
-    if (!condition.right.empty()) return condition;
-  }
-  section.fault("where", "'" + text + "' compares no two: =, !=, <, <=, > and >= are accepted");
-  return {"", "=", {""}};
+  const std::size_t at = std::min(text.find_first_of("!=<>"), text.size());
+  const std::string sign = text.substr(at, text.substr(at).starts_with('!') ? 2 : 1);
+  if (sign == "<" || sign == ">") return {text, "", {}};
+  const std::string right = text.substr(at + sign.size());
+  const auto has = [&right](std::string_view other) { return right.find(other) != std::string::npos; };
+  const bool is_more = right.starts_with('=') || std::ranges::any_of(std::array{" = ", " != ", "<", ">"}, has);
+  TableFigure::Condition condition{std::string(sim::trimmed(text.substr(0, at))), sign, {}};
+  std::istringstream words(right);
+  for (std::string word; std::getline(words, word, '|');) condition.right.emplace_back(sim::trimmed(word));
+  const bool is_of_words = (sign == "=" || sign == "!=") && !condition.right.empty();
+  if (is_of_words && (!is_more || sim::has_expression(right))) return condition;
+  section.fault("where", sim::in_quotes(text) +
+                             " is no condition: COLUMN = WORD, COLUMN != WORD, or numbers with <, <=, > "
+                             "or >= are accepted, and a list of several that all hold");
+  return {"1", "", {}};
 }
 
 }  // namespace
@@ -169,7 +167,6 @@ std::vector<TableFigure::Condition> read_conditions(sim::Section& section) {
 
 TableFigure read_table_figure(sim::Section section) {
   TableFigure figure{.place = section.path(),
-                     .table = section.text("table", "results"),
                      .of = section.texts("of"),
                      .per = section.text("per", ""),
                      .fold = section.choice<TableFigure::Fold>("fold", folds, folds.front().second),
@@ -181,27 +178,26 @@ TableFigure read_table_figure(sim::Section section) {
   return figure;
 }
 
-std::optional<sim::Fault> fault_of(const TableFigure& figure, std::span<const Column> columns) {
-  std::vector<Cell> likely;  // numbers that differ, so that their differences divide
-  for (std::size_t place = 0; place < columns.size(); ++place) likely.emplace_back(2.0 + static_cast<double>(place));
-  const char* key = "by";
-  try {
-    TableReader reader(figure, columns);
-    if (!figure.by.empty()) reader.word(likely, figure.by);
-    key = "within";
-    for (const std::string& name : figure.within) reader.word(likely, name);
-    key = "where";
-    for (const TableFigure::Condition& one : figure.where) reader.meets(likely, one);
-    key = "of";
-    for (const std::string& of : figure.of) reader.number(likely, of);
-    key = "per";
-    if (!figure.per.empty()) reader.number(likely, figure.per);
-  } catch (const sim::ConfigError& error) {
-    return sim::Fault{"", key, error.faults().front().what};
-  } catch (const std::runtime_error& error) {
-    return sim::Fault{"", key, error.what()};
-  }
-  return {};
+std::vector<sim::Fault> faults_of(const TableFigure& figure, std::span<const Column> columns) {
+  constexpr double likely = 2.7;
+  std::vector<Cell> row;  // numbers that differ, so that their differences divide
+  for (std::size_t place = 0; place < columns.size(); ++place) row.emplace_back(likely + static_cast<double>(place));
+  TableReader reader(figure, columns);
+  std::vector<sim::Fault> faults;
+  const auto check = [&faults](const char* key, const auto& read) {
+    try {
+      read();
+    } catch (const sim::ConfigError& error) {
+      faults.push_back({"", key, error.faults().front().what});
+    }
+  };
+  if (!figure.by.empty()) check("by", [&] { reader.word(row, figure.by); });
+  for (const std::string& name : figure.within) check("within", [&] { reader.word(row, name); });
+  for (const TableFigure::Condition& one : figure.where) check("where", [&] { reader.meets(row, one); });
+  for (const std::string& of : figure.of) check("of", [&] { reader.number(row, of); });
+  if (!figure.per.empty()) check("per", [&] { reader.number(row, figure.per); });
+  check("then", [&] { then_of(figure, likely); });
+  return faults;
 }
 
 ResultTable rows_that_meet(const TableFigure& figure, const ResultTable& table) {
@@ -218,14 +214,11 @@ std::vector<double> figure_of(const TableFigure& figure, const ResultTable& tabl
   const ResultTable rows = rows_that_meet(figure, table);
   Values numbers;
   for (const std::string& of : figure.of) {
-    std::vector<std::pair<std::string, std::vector<Group>>> sets;  // by word of `by`, in order of appearance
+    std::vector<std::pair<std::string, Groups>> sets;  // by word of `by`
     for (const std::vector<Cell>& row : rows.rows()) {
-      const std::string word = figure.by.empty() ? "" : reader.word(row, figure.by);
-      auto set = std::ranges::find(sets, word, &std::pair<std::string, std::vector<Group>>::first);
-      if (set == sets.end()) set = sets.insert(sets.end(), {word, {}});
       std::string words;
       for (const std::string& name : figure.within) words += reader.word(row, name) + '\n';
-      Group& group = group_of(set->second, words);
+      Group& group = at_words(at_words(sets, figure.by.empty() ? "" : reader.word(row, figure.by)), words);
       group.of.push_back(reader.number(row, of));
       if (!figure.per.empty()) group.per.push_back(reader.number(row, figure.per));
     }

@@ -1,6 +1,5 @@
 // A TableFigure is a number from a table, as files define it: a fold over what an expression gives for each row.
 //
-//   table: results               # key of the table; results unless given
 //   where: [model = gpt_3 | palm, read / written >= 2]
 //   of: sequential_s / fused_s
 //   per: fused_MB
@@ -11,7 +10,7 @@
 //   otherwise: 128
 //
 // where:     selects rows that meet all conditions: a cell is (=) or is not (!=) one of these words, where "finer_*" is
-//            any word with this prefix and "$(column)" another cell; or a number is <, <=, > or >= another one above 0
+//            any word with this prefix and "$(column)" another cell; or an expression that compares by <, <=, > or >=
 // of:        an expression of columns (_ replaces characters that are no letter or digit), see sim/config/expression.h;
 //            a list of several gives the least and the greatest
 // per:       an expression by whose folded value the folded value of `of` is divided: a ratio of means, not a mean of
@@ -36,9 +35,8 @@ namespace c3sim::study {
 
 struct TableFigure {
   std::string place = {};  // path of the figure in its file
-  std::string table = {};
   struct Condition {
-    std::string left, sign;
+    std::string left, sign;  // without a sign, `left` is an expression
     std::vector<std::string> right;
   };
   std::vector<Condition> where = {};
@@ -55,9 +53,8 @@ struct TableFigure {
 TableFigure read_table_figure(sim::Section section);
 std::vector<TableFigure::Condition> read_conditions(sim::Section& section);
 
-// Returns why tables with these columns have no such figure, with the key at fault as its path; nothing if they have
-// it.
-std::optional<sim::Fault> fault_of(const TableFigure& figure, std::span<const Column> columns);
+// Returns why tables with these columns have no such figure: faults whose paths are the keys.
+std::vector<sim::Fault> faults_of(const TableFigure& figure, std::span<const Column> columns);
 
 // Returns the rows that meet all conditions of a figure.
 ResultTable rows_that_meet(const TableFigure& figure, const ResultTable& table);

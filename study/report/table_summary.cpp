@@ -23,8 +23,8 @@ using ColumnFigure = TableSummary::ColumnFigure;
 // Reports why columns have no such figure; `key` is where the file has what it is of.
 void check(const TableFigure& figure, std::span<const Column> columns, sim::Section& section, std::string_view key) {
   if (columns.empty() || !section.is_sound(key)) return;  // a fault elsewhere left no columns
-  const std::optional<sim::Fault> fault = fault_of(figure, columns);
-  if (fault && section.is_sound(fault->path)) section.fault(fault->path == "of" ? key : fault->path, fault->what);
+  for (const sim::Fault& fault : faults_of(figure, columns))
+    section.fault(fault.path == "of" ? key : std::string_view(fault.path), fault.what);
 }
 
 void check_name(const std::string& name, std::span<const Column> columns, sim::Section& section, std::string_view key) {
@@ -85,6 +85,10 @@ void read_column(sim::Section section, std::span<const Column> source, TableSumm
   if (!section.has("words")) return;
   figure.words = section.texts("words");
   figure.bounds = section.texts("bounds");
+  for (const std::string& bound : figure.bounds) {
+    for (const sim::Fault& fault : faults_of({.of = {bound}}, {}))
+      section.fault("bounds", fault.what + "; bounds are numbers");
+  }
   if (figure.bounds.size() + 1 == figure.words.size()) return;
   section.fault("bounds", "between two words a bound is needed: one fewer than words");
   figure.words.clear();
@@ -215,15 +219,11 @@ Cell number_or_reason(const Number& number) {
 // Returns the word of the row in which the figure is least.
 Cell word_at_least(const ColumnFigure& column, const ResultTable& rows) {
   const ResultTable met = rows_that_meet(column.figure, rows);
-  const std::vector<Cell>* least = nullptr;
-  double least_number = 0.0;
-  for (const std::vector<Cell>& row : met.rows()) {
-    const double number = number_of_row(column.figure.of.front(), column.figure.place, met.columns(), row);
-    if (least != nullptr && number >= least_number) continue;
-    least = &row;
-    least_number = number;
-  }
-  return least == nullptr ? Cell() : (*least)[place_of(met.columns(), column.word)];
+  const auto number = [&](const std::vector<Cell>& row) {
+    return number_of_row(column.figure.of.front(), column.figure.place, met.columns(), row);
+  };
+  const auto least = std::ranges::min_element(met.rows(), {}, number);
+  return least == met.rows().end() ? Cell() : (*least)[place_of(met.columns(), column.word)];
 }
 
 Cell cell_of(const ColumnFigure& column, const Set& set) {
@@ -271,14 +271,7 @@ Cell cell_of_nearest(const ColumnFigure& column, const Set& own, const std::vect
 
 // Adds a cell of the summary to its rows, where later figures find it.
 void add_to_rows(Set& set, const Column& column, const Cell& cell) {
-  std::vector<Column> columns = set.rows.columns();
-  columns.push_back(column);
-  ResultTable longer(std::move(columns));
-  for (std::vector<Cell> row : set.rows.rows()) {
-    row.push_back(cell);
-    longer.add_row(std::move(row));
-  }
-  set.rows = std::move(longer);
+  set.rows.add_column(column, std::vector<Cell>(set.rows.rows().size(), cell));
 }
 
 std::vector<std::vector<Cell>> rows_of(const TableSummary& summary, std::vector<Set> sets) {
@@ -308,6 +301,19 @@ void add_published(const TableSummary& summary, std::vector<Cell>& row) {
     if (!is_of(figure, row)) continue;
     row[figure.column] = number_or_reason(
         [&]() -> Cell { return number_of_row(figure.value, summary.key + ".published", summary.columns, row); });
+  }
+}
+
+// Makes the numbers of a column whole if all of them are, as counts are.
+void make_whole(std::vector<std::vector<Cell>>& rows, std::size_t place) {
+  constexpr double largest = 0x1p53;  // up to here a double holds every whole number
+  const auto is_fraction = [place](const std::vector<Cell>& row) {
+    const auto* const number = std::get_if<double>(&row[place]);
+    return number != nullptr && (*number != std::floor(*number) || std::abs(*number) > largest);
+  };
+  if (std::ranges::any_of(rows, is_fraction)) return;
+  for (std::vector<Cell>& row : rows) {
+    if (const auto* const number = std::get_if<double>(&row[place])) row[place] = static_cast<std::int64_t>(*number);
   }
 }
 
@@ -375,8 +381,9 @@ std::vector<NamedTable> summarized(std::span<const TableSummary> summaries, cons
     for (std::size_t r = 0; r < sets.size(); ++r) {
       // Published figures stand beside predicted ones alone.
       if (!sets[r].rows.rows().empty()) add_published(summary, rows[r]);
-      table.add_row(std::move(rows[r]));
     }
+    for (std::size_t place = summary.words(); place < summary.columns.size(); ++place) make_whole(rows, place);
+    for (std::vector<Cell>& row : rows) table.add_row(std::move(row));
     std::vector<Chart> charts;
     for (const TableSummary::Bars& bars : summary.charts) charts.emplace_back(chart_of(summary, bars, table));
     constexpr std::size_t longest_text = 1000;  // rows

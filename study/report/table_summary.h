@@ -79,7 +79,8 @@ struct TableSummary {
 std::vector<TableSummary> read_summaries(sim::Section& section, std::span<const Column> columns,
                                          std::span<const std::string_view> taken);
 
-// Returns the tables of the summaries of these results. A figure that cannot be computed has its reason as its cell.
+// Returns the tables of the summaries of these results. A figure that cannot be computed has its reason as its cell,
+// and numbers are whole in columns in which all are.
 std::vector<NamedTable> summarized(std::span<const TableSummary> summaries, const ResultTable& results);
 
 // Returns a sentence for each row that figures are published of and that no table of the summaries has.

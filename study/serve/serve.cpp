@@ -47,6 +47,17 @@ void check_requests(const ServeQuestion& question, FaultList& faults) {
                 arriving);
 }
 
+// Returns the weaker fidelity of two steps: decoding, and the prefill of a prompt of mean length.
+Fidelity fidelity_of(const ServeQuestion& question, const StepMachine& machine) {
+  StepQuestion step = question.step;
+  step.graph = !question.by_op;
+  const Fidelity decoding = fidelity_of(step, machine);
+  step.phase = Phase::prefill;
+  step.tokens = std::min(question.prompt, question.budget);
+  if (question.apart > 0) step.tp = question.apart;
+  return weaker(decoding, fidelity_of(step, machine));
+}
+
 }  // namespace
 
 const ReadModel& ServeMachine::model_of(const StepWords& words) {
@@ -240,6 +251,7 @@ ServeResult ServeMachine::ask(ServeQuestion question, std::size_t simulated) {
   ServeResult result;
   result.served = serve(*source, groups, question, sees_batch);
   result.requests = source->counts();
+  result.fidelity = fidelity_of(question, {platform_, testbed_.templates()});
   result.remarks = model_of(question.step).ignored;
   for (const auto& [batch, group] : drawn) {
     if (const std::optional<double> error = batch_times(steps[group], question).error(batch))

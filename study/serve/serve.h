@@ -20,6 +20,7 @@
 #include "study/serve/fetch.h"
 #include "study/serve/serve_question.h"
 #include "study/serve/server.h"
+#include "study/uncertainty/fidelity.h"
 
 namespace c3sim::study {
 
@@ -31,7 +32,8 @@ struct ServeResult {
   double most_in_use = 0.0;  // the largest share in use in one of these groups
   // Tokens for which these groups have room, in sequences as long as one can be.
   std::int64_t cache_tokens = 0;
-  RequestCounts requests;            // of requests that were not served as asked
+  RequestCounts requests;  // of requests that were not served as asked
+  Fidelity fidelity = Fidelity::assumed;
   std::vector<std::string> remarks;  // on the file of the model
   // These are relative errors of interpolated times of randomly chosen batches against their simulations.
   std::vector<double> errors;

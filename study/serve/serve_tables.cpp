@@ -85,7 +85,8 @@ std::vector<Shown<ServeResult>> shown_of_serving() {
       {{"duration_s", "duration", "s", 3, false}, [](R r) { return sim::to_seconds(r.served.duration()).value(); }},
       {{"energy_J", "energy", "J", 0, false}, [](R r) { return r.energy.value(); }},
       {{"batch_error_mean_percent", "batch error", "%", 1, false}, percent(&ServeResult::mean_error)},
-      {{"batch_error_most_percent", "batch error", "%", 1, false}, percent(&ServeResult::largest_error)}};
+      {{"batch_error_most_percent", "batch error", "%", 1, false}, percent(&ServeResult::largest_error)},
+      {{"fidelity", "fidelity", ""}, &ServeResult::fidelity}};
   shown.insert(shown.end(), others.begin(), others.end());
   return shown;
 }

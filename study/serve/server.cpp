@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <deque>
 #include <list>
-#include <memory>
 #include <optional>
 #include <queue>
 #include <random>

@@ -17,7 +17,6 @@
 #include "study/play/queue_time.h"
 #include "study/play/timeline.h"
 #include "study/program/pipeline.h"
-#include "study/program/step_memory.h"
 #include "study/step/step_graph.h"
 
 namespace c3sim::study {

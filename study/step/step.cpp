@@ -8,7 +8,6 @@
 #include <optional>
 #include <utility>
 
-#include "sim/overloaded.h"
 #include "study/play/power_meter.h"
 #include "study/play/queue_time.h"
 #include "study/play/testbed.h"
@@ -224,14 +223,6 @@ StepQuestion with_chosen_carriers(const StepMachine& machine, const StepQuestion
   return descend(with_all_chosen(question, collectives), decisions_by_kind(question, collectives), times);
 }
 
-// Returns the fidelity of kernels or launches without rows in fitted_to, judged by their parameters alone.
-Fidelity by_parameters(const Platform& platform, std::string_view of) {
-  const bool is_measured = std::ranges::any_of(platform.parameters, [of](const sim::Parameter& parameter) {
-    return parameter.path.starts_with(of) && (parameter.kind == "measured" || parameter.kind == "fitted");
-  });
-  return is_measured ? Fidelity::extrapolated : Fidelity::assumed;
-}
-
 }  // namespace
 
 models::PlatformSpec launching(models::PlatformSpec platform, models::LaunchMode mode) {
@@ -282,18 +273,12 @@ StepResult ask(const StepMachine& machine, const StepQuestion& question, const T
   return result;
 }
 
-Fidelity fidelity_of(const StepQuestion& question, const Platform& platform, const LayerTemplates& templates) {
+Fidelity fidelity_of(const StepQuestion& question, const StepMachine& machine) {
   Fidelity weakest = Fidelity::extrapolated;
-  if (!question.graph) weakest = weaker(weakest, by_parameters(platform, "host.framework_call"));
-  const auto of_work =
-      sim::Overloaded{[&](const models::GemmShape& shape) { return fidelity_of(shape, platform.spec); },
-                      [&](const models::CollectiveSpec& collective) { return fidelity_of(collective, platform.spec); },
-                      [&](const models::SdmaCopySpec& copy) { return fidelity_of(copy, platform.spec); },
-                      [&](const models::AttentionShape&) { return by_parameters(platform, "gpu.attention."); },
-                      [&](const models::FusedSpec&) { return Fidelity::assumed; },  // no existing machine has them
-                      [&](const auto&) { return by_parameters(platform, "gpu.streams."); }};
-  for (const StepBlock& block : step_blocks(question, 1, {platform.spec, templates})) {
-    for (const StepOperation& one : block.operations) weakest = weaker(weakest, std::visit(of_work, one.work));
+  if (!question.graph) weakest = weaker(weakest, by_parameters(machine.platform, "host.framework_call"));
+  for (const StepBlock& block : step_blocks(question, 1, machine)) {
+    for (const StepOperation& one : block.operations)
+      weakest = weaker(weakest, fidelity_of(one.work, machine.platform));
   }
   return weakest;
 }

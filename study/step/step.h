@@ -5,7 +5,6 @@
 #include <array>
 #include <limits>
 #include <map>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -13,10 +12,8 @@
 #include "sim/config/config_error.h"
 #include "sim/units.h"
 #include "study/network/step_question.h"
-#include "study/play/platform_file.h"
 #include "study/play/testbed.h"
 #include "study/play/timeline.h"
-#include "study/program/layer_templates.h"
 #include "study/program/operation_graph.h"
 #include "study/program/step_memory.h"
 #include "study/program/step_operation.h"
@@ -78,11 +75,11 @@ StepResult ask(const StepMachine& machine, const StepQuestion& question, const T
 // then; infinite if the step is impossible.
 double about(const StepMachine& machine, const StepQuestion& question);
 
-// Returns the fidelity of the weakest part of a step. Products and collectives count as they would alone. Attention,
-// kernels over arrays and launches by the host are assumed unless a parameter of theirs was measured or fitted on this
-// platform. No step is better than extrapolated, since nothing was fitted to whole steps. The question must have no
-// faults and a carrier for each collective.
-Fidelity fidelity_of(const StepQuestion& question, const Platform& platform, const LayerTemplates& templates);
+// Returns the fidelity of the weakest part of a step. Its operations count as they would alone, and launches by the
+// host are assumed unless a parameter of theirs was measured or fitted on this platform. No step is better than
+// extrapolated, since nothing was fitted to whole steps. The question must have no faults and a carrier for each
+// collective.
+Fidelity fidelity_of(const StepQuestion& question, const StepMachine& machine);
 
 Results to_tables(const StepResult& result, const StepMachine& machine);
 // Formats a time in the unit that leaves one to three digits before the point: "9.108 s".

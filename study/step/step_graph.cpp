@@ -7,7 +7,6 @@
 #include <iterator>
 #include <map>
 #include <numeric>
-#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -131,9 +130,7 @@ std::vector<StepBlock> step_blocks(const StepQuestion& question, FewLayers layer
   if (whole) machine.templates.write(writer, "embedding");
   block(writer, 0);
   if (question.overlap == Overlap::two_batches) {
-    for (StepBlock& alternating : blocks_of_two_batches(groups, machine, next_handle)) {
-      blocks.push_back(std::move(alternating));
-    }
+    std::ranges::move(blocks_of_two_batches(groups, machine, next_handle), std::back_inserter(blocks));
   } else {
     each(groups, [&](StepWriter& of_group) {
       const std::vector<Gather> gathers = write_gather(of_group, "");

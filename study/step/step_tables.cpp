@@ -31,7 +31,7 @@ double model_flops_utilisation(const StepResult& result, const models::PlatformS
   return result.flops.value() / (peak * sim::to_seconds(result.time).value());
 }
 
-ResultTable answer_of(const StepResult& result, const models::PlatformSpec& platform) {
+ResultTable answer_of(const StepResult& result, const StepMachine& machine) {
   using R = const StepResult&;
   const auto asked = [](auto member) { return [member](R r) { return std::invoke(member, r.question); }; };
   std::vector<Shown<StepResult>> shown{
@@ -52,12 +52,13 @@ ResultTable answer_of(const StepResult& result, const models::PlatformSpec& plat
       {{"idle_us", "idle", "us", 1}, &StepResult::idle},
       {{"energy_J", "energy", "J", 3}, [](R r) { return r.energy().value(); }},
       {{"power_W", "power", "W", 0}, [](R r) { return r.power.value(); }},
-      {{"mfu", "MFU", "", 3}, [&](R r) { return model_flops_utilisation(r, platform); }},
+      {{"mfu", "MFU", "", 3}, [&](R r) { return model_flops_utilisation(r, machine.platform); }},
       {{"memory_GB", "memory", "GB", 1}, [](R r) { return r.memory.total().value() / 1e9; }}};
   for (const Kind kind : all_kinds) {
     const std::string name(to_string(kind));
     shown.push_back({{name, name, "us", 1, false, true, "by_kind"}, [kind](R r) { return r.time_of(kind); }});
   }
+  shown.push_back({{"fidelity", "fidelity", ""}, [&](R r) { return fidelity_of(r.question, machine); }});
   return table_of(std::span(&result, 1), shown);
 }
 
@@ -328,7 +329,7 @@ std::string time_in_words(sim::Seconds time) {
 Results to_tables(const StepResult& result, const StepMachine& machine) {
   const models::PlatformSpec& platform = machine.platform;
   Results results{platform.name, {}, result.warnings, {}};
-  results.tables.push_back({"results", "", answer_of(result, platform)});
+  results.tables.push_back({"results", "", answer_of(result, machine)});
   Bounds bounds(result, platform);
   results.tables.push_back({"kinds", "Kernels of one GPU", kinds_of(result, bounds), true, {kind_chart(result)}, true});
   results.tables.push_back({"operations", "The dearest operations", operations_of(result, bounds), false, {}, true});

@@ -1,8 +1,6 @@
 #include "study/step/step_totals.h"
 
 #include <algorithm>
-#include <array>
-#include <utility>
 #include <variant>
 
 #include "sim/overloaded.h"

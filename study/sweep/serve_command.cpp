@@ -12,10 +12,8 @@
 #include "study/ask/answers.h"
 #include "study/ask/command.h"
 #include "study/ask/words.h"
-#include "study/config_folders.h"
 #include "study/report/table_of.h"
 #include "study/serve/serve.h"
-#include "study/step/step.h"
 #include "study/sweep/sweep_axis.h"
 
 namespace c3sim::study {
@@ -428,24 +426,10 @@ std::string name_of(const ServeStudy& study, const std::vector<std::string>& lab
   return name;
 }
 
-// Returns the weaker fidelity of two steps: decoding, and the prefill of a prompt of mean length.
-Fidelity serving_fidelity(const ServeQuestion& question, const Platform& platform, const LayerTemplates& templates) {
-  StepQuestion step = question.step;
-  step.graph = !question.by_op;
-  Fidelity weakest = fidelity_of(step, platform, templates);
-  step.phase = Phase::prefill;
-  step.tokens = std::min(question.prompt, question.budget);
-  if (question.apart > 0) step.tp = question.apart;
-  return weaker(weakest, fidelity_of(step, platform, templates));
-}
-
 // Returns a row for each point: the varying axes, the other words of the question, and the answer.
-ResultTable table_of(const ServeStudy& study, const Platform& platform) {
-  const LayerTemplates templates(config_folders());
+ResultTable table_of(const ServeStudy& study) {
   std::vector<Shown<ServedPoint>> shown = shown_of_axes<ServedPoint>(study);
   for (const Shown<ServeResult>& one : shown_of_serving()) shown.emplace_back(one.column, one.cell);
-  shown.push_back({{"fidelity", "fidelity", ""},
-                   [&](const ServedPoint& point) { return serving_fidelity(point.question, platform, templates); }});
   std::vector<std::vector<AskedWord>> asked;
   for (const ServedPoint& point : study.points) asked.push_back(asked_words(point.question));
   return with_question(study::table_of(study.points, shown), asked, study.axes.empty() ? "" : study.axes.back());
@@ -653,7 +637,7 @@ Results answer_serve(Request& request) {
   }
   Results answer{platform.spec.name, {}, {}, {}};
   answer.title = about;
-  answer.tables.push_back({"results", "", table_of(study, platform), true, curves_of(study)});
+  answer.tables.push_back({"results", "", table_of(study), true, curves_of(study)});
   if (!study.axes.empty() && study.axes.front() == case_axis) answer.tables.push_back(gains_of(study));
   if (request.says("over_time")) answer.tables.push_back(over_time(study));
   answer.notes = serve_notes(std::vector<ServeResult>(study.points.begin(), study.points.end()));
@@ -661,7 +645,7 @@ Results answer_serve(Request& request) {
     const auto again = [&](Testbed& other) {
       ServeStudy served = study;
       for (ServedPoint& point : served.points) point.answer(other.kept<ServeMachine>(), 0);
-      return Results{other.platform().name, {{"results", "", table_of(served, platform)}}};
+      return Results{other.platform().name, {{"results", "", table_of(served)}}};
     };
     answer.tables.push_back(sensitivity_of(quantity, platform, again, request.progress()));
   }

@@ -38,7 +38,7 @@ std::string number_text(double number, const WrittenNumber& like) {
 std::optional<WrittenNumber> read_end(sim::Section& section, std::string_view key) {
   const std::string text = section.text(key);
   std::optional<WrittenNumber> number = read_number(text);
-  if (!number && section.is_sound(key)) section.fault(key, "'" + text + "' is no number with a unit, such as 48 GB/s");
+  if (!number && section.is_sound(key)) section.fault(key, "'" + text + "' is no number, such as 304 or 48 GB/s");
   return number;
 }
 

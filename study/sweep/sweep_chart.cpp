@@ -4,12 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <iterator>
 #include <numeric>
 #include <set>
 
+#include "sim/config/config_text.h"
 #include "study/report/statistics.h"
 
 namespace c3sim::study {
@@ -221,8 +221,7 @@ std::vector<ScatterChart> SweepChart::charts(const IsOnFront& is_on_front) const
     frame.id += "_" + label;
     frame.title += fmt::format(", {} {}", axis.column().key, axis.told(label));
   }
-  std::ranges::replace_if(
-      frame.id, [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
+  frame.id = sim::underscored(frame.id);
   if (of_medians_) {
     frame.caption =
         "A mark is the median of the points at or near its x, and its bar holds nine in ten of them: they differ in "

@@ -412,9 +412,8 @@ class Summary {
     const std::string which = points_ <= most_rows ? "" : fmt::format(": the best of {} points", points_);
     NamedTable named{"results", study_.name + which, std::move(table)};
     for (const SweepChart& each : charts_) {
-      for (ScatterChart& chart : each.charts([this](std::uint64_t index) { return is_on_front(index); })) {
-        named.charts.emplace_back(std::move(chart));
-      }
+      std::ranges::move(each.charts([this](std::uint64_t index) { return is_on_front(index); }),
+                        std::back_inserter(named.charts));
     }
     return named;
   }

@@ -15,7 +15,6 @@
 #include "study/sweep/sweep_axis.h"
 
 struct sqlite3;
-struct sqlite3_stmt;
 
 namespace c3sim::study {
 

@@ -85,8 +85,9 @@ void check_values(sim::Section& section, const SweepAxis& axis, Platforms& platf
     const AxisValue& value = values[i];
     std::string fault = why_not(value, platforms, question);
     if (fault.empty() || fault == told) continue;
-    const bool names_value = value.label.empty() || fault.starts_with(in_quotes(value.label));
-    section.fault(key_of(section), names_value ? fault : fmt::format("{}: {}", value.label, fault));
+    const bool names_axis = section.has("of") && fault.starts_with(in_quotes(axis.name));
+    const bool says_what = names_axis || value.label.empty() || fault.starts_with(in_quotes(value.label));
+    section.fault(names_axis ? "of" : key_of(section), says_what ? fault : fmt::format("{}: {}", value.label, fault));
     told = std::move(fault);
   }
 }

@@ -14,7 +14,6 @@
 #include "study/play/parallel.h"
 #include "study/play/platform_file.h"
 #include "study/play/testbed.h"
-#include "study/report/statistics.h"
 #include "study/uncertainty/latin_hypercube.h"
 
 namespace c3sim::study {

@@ -81,15 +81,24 @@ Fidelity fidelity_of(const Work& work, const models::PlatformSpec& platform, std
     }
     return weakest;
   };
-  return std::visit(sim::Overloaded{[&](const models::SdmaCopySpec& copy) {
-                                      return look_up(platform, fitted_name_of(copy, platform), copies, copy.bytes);
-                                    },
-                                    [&](const models::CollectiveSpec& collective) {
-                                      return look_up(platform, fitted_name_of(collective, platform),
-                                                     maker_of(collective), collective.bytes);
-                                    },
-                                    of_gemm, [](const auto&) { return Fidelity::assumed; }},
-                    work);
+  return std::visit(
+      sim::Overloaded{[&](const models::SdmaCopySpec& copy) {
+                        return look_up(platform, fitted_name_of(copy, platform), copies, copy.bytes);
+                      },
+                      [&](const models::CollectiveSpec& collective) {
+                        return look_up(platform, fitted_name_of(collective, platform), maker_of(collective),
+                                       collective.bytes);
+                      },
+                      of_gemm, [&](const models::AttentionShape&) { return by_parameters(platform, "gpu.attention."); },
+                      [](const models::FusedSpec&) { return Fidelity::assumed; },  // no machine has them
+                      [&](const auto&) { return by_parameters(platform, "gpu.streams."); }},
+      work);
+}
+
+Fidelity by_parameters(const models::PlatformSpec& platform, std::string_view of) {
+  const bool is_measured =
+      std::ranges::any_of(platform.measured, [of](const std::string& path) { return path.starts_with(of); });
+  return is_measured ? Fidelity::extrapolated : Fidelity::assumed;
 }
 
 Fidelity weaker(Fidelity one, Fidelity other) { return std::max(one, other); }

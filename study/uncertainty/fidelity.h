@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "models/platform/platform_spec.h"
 #include "sim/config/choice.h"
@@ -21,9 +22,12 @@ constexpr auto all_names(Fidelity) { return sim::names("calibrated", "extrapolat
 using sim::to_string;
 
 // Returns the fidelity of work that has the node to itself, on so many CUs (all unless given). The sizes of a GEMM are
-// those of its three matrices: a thin GEMM is far from what was measured, however long. Work that is no copy,
-// collective or GEMM is `assumed`, since no row of a platform's `fitted_to` is about it.
+// those of its three matrices: a thin GEMM is far from what was measured, however long. Kernels of which no row of a
+// platform's `fitted_to` is, those of attention and over arrays, are judged by their parameters.
 Fidelity fidelity_of(const Work& work, const models::PlatformSpec& platform, std::optional<int> cus = {});
+
+// Returns `extrapolated` if any parameter whose path begins with `of` was measured or fitted, else `assumed`.
+Fidelity by_parameters(const models::PlatformSpec& platform, std::string_view of);
 
 // Return the name of such work in `fitted_to` of a platform: "copy", "rccl_all_gather". The name is empty if the work
 // differs from what is fitted: if it uses another engine, or fewer CUs or GPUs.

@@ -470,7 +470,7 @@ TEST(DependentTrials, FullTakeAtLeastAsLongAsTheirGemm) {
     EXPECT_GT(on_mi300x(DependentTrial{shape, schedule}), 0.99 * gemm) << to_string(schedule);
   }
   // The GEMM is queued after the all-gather, so its launch and the notice of the all-gather's end take no time.
-  const double serial = on_mi300x(DependentTrial{shape, dependent_schedule("serial_rccl")});
+  const double serial = on_mi300x(DependentTrial{shape, DependentSchedule{}});
   const models::HostSpec& host = mi300x().spec.host;
   const double queued = sim::to_seconds(host.kernel_launch + host.kernel_notice).value();
   const double gathering = on_mi300x(gather(models::Backend::rccl, gathered_bytes(shape)));

@@ -4,7 +4,6 @@
 #include "calibrate/measurement_files.h"
 #include "sim/config/output_file.h"
 #include "study/config_folders.h"
-#include "study/report/page.h"
 #include "study/report/results_folder.h"
 #include "validate/ask/commands.h"
 

@@ -157,20 +157,13 @@ class Comparison {
     request_.check_not_in(arguments, "--out", out_, "--report", report_folder_, of_report);
   }
 
-  // Adds the warnings, with a limited number of faults, since every row of a file may be invalid.
   void add_warnings(const Validation& validation, study::Results& results) const {
-    constexpr std::size_t most = sim::ConfigError::max_lines;
     results.warnings = study::overridden(request_.assignments(), "--set");
     results.warnings.insert(results.warnings.end(), validation.remarks.begin(), validation.remarks.end());
     if (request_.says("without")) {
       results.warnings.emplace_back("--without: no real machine, but what one would be without these mechanisms");
     }
-    for (std::size_t i = 0; i < std::min(validation.faults.size(), most); ++i) {
-      results.warnings.push_back("left out: " + sim::in_words(validation.faults[i]));
-    }
-    if (validation.faults.size() > most) {
-      results.warnings.push_back(fmt::format("{} more are at fault", validation.faults.size() - most));
-    }
+    for (const std::string& line : sim::by_cause(validation.faults)) results.warnings.push_back("left out: " + line);
   }
 
   static study::Results listed(const Library& library) {

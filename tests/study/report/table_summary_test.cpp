@@ -35,6 +35,8 @@ ResultTable scenarios(std::vector<std::vector<Cell>> rows) {
 
 const std::string a = "a", b = "b", x = "x", y = "y";
 
+Cell whole(std::int64_t number) { return number; }
+
 constexpr auto by_maker = R"yaml(summaries:
   - key: by_maker
     by: [maker]
@@ -119,9 +121,10 @@ TEST(TableSummaries, RowsMayHaveFiguresOfTheirOwn) {
 )",
                                        scenarios({{a, x, 3.0, 4.0}, {b, x, 2.0, 4.0}, {b, y, 4.0, 4.0}}))
                                  .at(0);
-  EXPECT_THAT(summary.table.rows(), ElementsAre(std::vector<Cell>{std::string("best"), 5.0, 3.0, 4.0},
-                                                std::vector<Cell>{std::string("gain of b"), 6.0, 1.0, 3.0},
-                                                std::vector<Cell>{std::string("none"), Cell(), Cell(), Cell()}));
+  EXPECT_THAT(summary.table.rows(),
+              ElementsAre(std::vector<Cell>{std::string("best"), whole(5), whole(3), whole(4)},
+                          std::vector<Cell>{std::string("gain of b"), whole(6), whole(1), whole(3)},
+                          std::vector<Cell>{std::string("none"), Cell(), Cell(), Cell()}));
 }
 
 TEST(TableSummaries, AreOfEarlierOnesAndOfNamedRows) {
@@ -135,9 +138,27 @@ TEST(TableSummaries, AreOfEarlierOnesAndOfNamedRows) {
 )",
                                                    scenarios({{a, x, 1.0, 2.0}, {a, x, 2.0, 2.0}, {b, y, 3.0, 4.0}}));
   EXPECT_FALSE(tables.at(0).in_text);
-  EXPECT_THAT(tables.at(1).table.rows(), ElementsAre(std::vector<Cell>{std::string("all"), 5.0, 2.0},
-                                                     std::vector<Cell>{std::string("only x"), 2.0, 1.0},
-                                                     std::vector<Cell>{std::string("none"), Cell(), 0.0}));
+  EXPECT_THAT(tables.at(1).table.rows(), ElementsAre(std::vector<Cell>{std::string("all"), whole(5), whole(2)},
+                                                     std::vector<Cell>{std::string("only x"), whole(2), whole(1)},
+                                                     std::vector<Cell>{std::string("none"), Cell(), whole(0)}));
+}
+
+// Of a the mean of 1 and 3 is whole, but that of b's 1 and 2 is not; 1e300 is more than a whole number can be.
+TEST(TableSummaries, HaveWholeNumbersInColumnsWithoutFractions) {
+  const NamedTable summary =
+      tables_of(R"(summaries:
+  - key: by_maker
+    by: [maker]
+    columns:
+      - {key: rows, of: speedup, fold: count}
+      - {key: sum, of: speedup, fold: sum}
+      - {key: mean, of: speedup, fold: mean}
+      - {key: huge, of: ideal, fold: max}
+)",
+                scenarios({{a, x, 1.0, 1e300}, {a, y, 3.0, 1.0}, {b, x, 1.0, 1.0}, {b, y, 2.0, 1.0}}))
+          .at(0);
+  EXPECT_THAT(summary.table.rows(), ElementsAre(std::vector<Cell>{a, whole(2), whole(4), 2.0, 1e300},
+                                                std::vector<Cell>{b, whole(2), whole(3), 1.5, 1.0}));
 }
 
 // A summary does not depend on the order of the rows but for that of its own, and a mean of all lies between the least
@@ -164,8 +185,8 @@ RC_GTEST_PROP(TableSummariesProperty, DoNotDependOnTheOrderOfRows, ()) {
     for (const std::vector<Cell>& row : rows) {
       if (row[0] == once[r][0]) least = std::min(least, std::get<double>(row[2]));
     }
-    RC_ASSERT(least <= std::get<double>(once[r][1]) + 1e-12);
-    RC_ASSERT(std::get<double>(once[r][1]) <= std::get<double>(once[r][4]) + 1e-12);  // the highest
+    RC_ASSERT(least <= *number_of(once[r][1]) + 1e-12);
+    RC_ASSERT(*number_of(once[r][1]) <= *number_of(once[r][4]) + 1e-12);  // the highest
     for (std::size_t c = 0; c < once[r].size(); ++c) {
       const std::optional<double> one = number_of(once[r][c]);
       if (one) RC_ASSERT(std::abs(*one - *number_of(again[r][c])) < 1e-9);

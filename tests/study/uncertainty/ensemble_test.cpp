@@ -421,6 +421,22 @@ TEST(Fidelity, IsCalibratedWithinTheSizesThatWereMeasured) {
   }
 }
 
+// mi300x.yaml has measured rates of streams, and assumes those of attention.
+TEST(Fidelity, OfKernelsOutsideTheRowsFollowsFromTheirParameters) {
+  const Platform known = mi300x();
+  const models::PlatformSpec& platform = known.spec;
+  EXPECT_EQ(fidelity_of(models::ElementwiseSpec{.read = 1_GiB}, platform), Fidelity::extrapolated);
+  EXPECT_EQ(fidelity_of(models::AttentionShape{}, platform), Fidelity::assumed);
+  EXPECT_EQ(fidelity_of(models::FusedSpec{}, platform), Fidelity::assumed) << "no machine has them";
+  std::vector<std::string> changes;
+  for (const std::string& path : platform.measured) {
+    const sim::Parameter& parameter = *std::ranges::find(known.parameters, path, &sim::Parameter::path);
+    if (path.starts_with("gpu.streams.")) changes.push_back(path + "=" + parameter.value);
+  }
+  EXPECT_EQ(fidelity_of(models::ElementwiseSpec{.read = 1_GiB}, mi300x(changes).spec), Fidelity::assumed);
+  EXPECT_EQ(fidelity_of(models::ElementwiseSpec{.read = 1_GiB}, reassign(known, changes)), Fidelity::assumed);
+}
+
 // mi300x.yaml was fitted to 4096x4864x32896, whose matrices take 38 to 306 MiB. A GEMM of one row reads as much, but
 // has a matrix of 16 KiB.
 TEST(Fidelity, OfAGemmIsThatOfItsMatrices) {
