@@ -321,7 +321,7 @@ bool LogTable::take_row(LogCells cells, bool is_ended) {
     const std::string_view why = row_.size() < names_.size() ? ": cut short?" : "";
     what = fmt::format("{} cells where the columns are {}{}", row_.size(), names_.size(), why);
   } else if (!is_ended) {
-    what = "the row is cut off: an end of line is accepted behind it";
+    what = "no line end follows the row: if it is not cut off, add one";
   }
   if (what.empty()) return true;
   log_.fault(row_.front().from(0, 0), "", std::move(what));

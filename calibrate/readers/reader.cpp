@@ -422,7 +422,7 @@ Reading Reader::read_text(std::string written, const std::string& name, Rows row
   Reading reading = read_rows(file, rows, roles);
   if (!text.ends_with('\n')) {
     // A table that is cut off within its last cell may show another number there.
-    reading.remarks.push_back({name, "", "no line end behind its last row: it may have been cut off"});
+    reading.remarks.push_back({name, "", "no line end follows its last row: if that is not cut off, add one"});
   }
   roles.apply(reading, &file);
   apply_own_roles(reading, file);

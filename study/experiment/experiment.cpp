@@ -137,26 +137,15 @@ ResultTable table_of_streams(const std::vector<Together>& streams, sim::Time mak
                                        [=](const Together& one) { return ratio(busy(one), makespan); }}});
 }
 
-// Returns what GPU 0 moves, by level.
-std::vector<std::pair<Column, double>> moved_in(const Timeline& timeline) {
+// Adds what GPU 0 moves, by level, to a table of one row.
+ResultTable with_bytes(ResultTable table, const Timeline& timeline) {
   constexpr double mega = 1e6;
   const models::MovedBytes& moved = timeline.moved.value();
-  return {{{"l2_MB", "L2", "MB"}, moved.l2 / mega},
-          {{"hbm_read_MB", "HBM, read", "MB"}, moved.hbm_reads / mega},
-          {{"hbm_written_MB", "HBM, written", "MB"}, moved.hbm_writes / mega},
-          {{"updated_MB", "added near memory", "MB"}, moved.updates / mega},
-          {{"links_MB", "links", "MB"}, moved.links / mega}};
-}
-
-ResultTable table_of_bytes(const Timeline& timeline) {
-  std::vector<Column> columns;
-  std::vector<Cell> row;
-  for (const auto& [column, bytes] : moved_in(timeline)) {
-    columns.push_back(column);
-    row.emplace_back(bytes);
-  }
-  ResultTable table(std::move(columns));
-  table.add_row(std::move(row));
+  table.add_column({"l2_MB", "L2", "MB"}, {moved.l2 / mega});
+  table.add_column({"hbm_read_MB", "HBM, read", "MB"}, {moved.hbm_reads / mega});
+  table.add_column({"hbm_written_MB", "HBM, written", "MB"}, {moved.hbm_writes / mega});
+  table.add_column({"updated_MB", "added near memory", "MB"}, {moved.updates / mega});
+  table.add_column({"links_MB", "links", "MB"}, {moved.links / mega});
   return table;
 }
 
@@ -278,7 +267,9 @@ Results run_experiment(Testbed& asked, const Experiment& experiment) {
   overlap.add_row({experiment.name, cell_of(ran.makespan), cell_of(ran.serial), ran.speedup()});
   results.tables.push_back({"overlap", "Makespan", std::move(overlap)});
   if (experiment.measures(Measured::bytes)) {
-    results.tables.push_back({"bytes", "Bytes that GPU 0 moves, by level", table_of_bytes(ran.timeline)});
+    ResultTable bytes({});
+    bytes.add_row({});
+    results.tables.push_back({"bytes", "Bytes that GPU 0 moves, by level", with_bytes(bytes, ran.timeline)});
   }
   if (several)
     results.tables.push_back({"operations", "Operations of the file", table_of_operations(operations), true, {}, true});
@@ -325,14 +316,9 @@ Results measured(Testbed& asked, const Experiment& experiment) {
   };
   add("makespan_us", cell_of(ran.makespan));
   for (const auto& [name, cell] : others) add(name, cell);
-  if (experiment.measures(Measured::bytes)) {
-    for (const auto& [column, bytes] : moved_in(ran.timeline)) {
-      columns.push_back(column);
-      cells.emplace_back(bytes);
-    }
-  }
   ResultTable table(std::move(columns));
   table.add_row(std::move(cells));
+  if (experiment.measures(Measured::bytes)) table = with_bytes(std::move(table), ran.timeline);
   return {testbed.platform().name, {{"results", "", std::move(table)}}, testbed.warnings(), {}};
 }
 

@@ -212,16 +212,16 @@ Operation operation_in(sim::Section section, const models::PlatformSpec& platfor
   return operation;
 }
 
-std::vector<int> gpus_from(int first, int end) {
-  std::vector<int> gpus(static_cast<std::size_t>(end - first));
-  std::iota(gpus.begin(), gpus.end(), first);
-  return gpus;
+std::vector<int> count_from(int first, int end) {
+  std::vector<int> values(static_cast<std::size_t>(end - first));
+  std::iota(values.begin(), values.end(), first);
+  return values;
 }
 
 // Returns the GPUs whose streams an operation is queued on: those that run it, and both ends of a copy.
 std::vector<int> gpus_of(const Operation& operation, const models::PlatformSpec& platform) {
   const auto from = [&](int first, int count) {
-    return gpus_from(first, std::clamp(first + count, first + 1, platform.gpus));
+    return count_from(first, std::clamp(first + count, first + 1, platform.gpus));
   };
   using Gpus = std::vector<int>;
   Gpus gpus = std::visit(
@@ -238,7 +238,6 @@ std::vector<int> gpus_of(const Operation& operation, const models::PlatformSpec&
   return gpus;
 }
 
-constexpr int most_repetitions = 10'000;
 constexpr int most_pieces = 1024;
 constexpr std::size_t most_files = 64;
 
@@ -336,12 +335,6 @@ DependentSchedule fastest_finer(const models::PlatformSpec& platform, DependentS
 
 sim::NamedValue number(std::int64_t value) { return sim::Amount{static_cast<double>(value), {}}; }
 
-std::vector<std::int64_t> count_to(std::int64_t count) {
-  std::vector<std::int64_t> values(static_cast<std::size_t>(count));
-  std::iota(values.begin(), values.end(), 0);
-  return values;
-}
-
 class ExperimentReader {
  public:
   ExperimentReader(sim::Config& config, const Testbed& testbed)
@@ -360,14 +353,14 @@ class ExperimentReader {
       root.fault("operations", "an experiment has at least one operation");
     std::vector<Axis> layers;
     if (root.has("layers")) {
-      layers.emplace_back("layer", count_to(root.integer("layers", 1, most_repetitions)));
+      layers.emplace_back("layer", counted(root, "layers", 1));
       if (config_.variables().has("layer")) root.fault("layers", "a parameter is named layer: it has another name");
     }
     repeat(layers, [&] {
       count_one(root);
       read_list(root);
     });
-    if (experiment_.graph.size() == 0 && root.is_sound("operations") && !listed_.empty()) {
+    if (experiment_.wholes.empty() && root.is_sound("operations") && !listed_.empty()) {
       root.fault("operations", "all are repeated no times: an experiment has at least one operation");
     }
     config_.finish();
@@ -384,7 +377,7 @@ class ExperimentReader {
   }
 
  private:
-  using Axis = std::pair<std::string, std::vector<std::int64_t>>;
+  using Axis = std::pair<std::string, std::vector<int>>;
 
   void collect_names(sim::Section& list_of) {
     for (sim::Section& item : list_of.list("operations")) {
@@ -399,20 +392,20 @@ class ExperimentReader {
     }
   }
 
+  static std::vector<int> counted(sim::Section& section, std::string_view key, int least) {
+    return count_from(0, static_cast<int>(section.integer(key, least, most_repetitions)));
+  }
+
   std::vector<Axis> read_repeat(sim::Section& section) {
     std::vector<Axis> axes;
     if (!section.has("repeat")) return axes;
     if (!section.holds_section("repeat")) {
-      return {{"repetition", count_to(section.integer("repeat", 0, most_repetitions))}};
+      return {{"repetition", counted(section, "repeat", 0)}};
     }
     sim::Section indices = section.section("repeat");
     for (const std::string& name : indices.keys()) {
-      if (indices.holds_list(name)) {
-        const std::vector<int> values = indices.integers(name, 0, most_repetitions);
-        axes.emplace_back(name, std::vector<std::int64_t>(values.begin(), values.end()));
-      } else {
-        axes.emplace_back(name, count_to(indices.integer(name, 0, most_repetitions)));
-      }
+      axes.emplace_back(
+          name, indices.holds_list(name) ? indices.integers(name, 0, most_repetitions) : counted(indices, name, 0));
       if (config_.variables().has(name) || sim::is_reserved(name)) {
         indices.fault(name,
                       "this name is a parameter's, another index's, a unit's or a function's: another is accepted");
@@ -422,23 +415,12 @@ class ExperimentReader {
     return axes;
   }
 
-  // Returns whether there are no repetitions. The operation is read once all the same, so that its faults are told.
-  static bool repeats_never(std::vector<Axis>& axes) {
-    bool never = false;
-    for (auto& [name, values] : axes) {
-      if (!values.empty()) continue;
-      never = true;
-      values = {0};
-    }
-    return never;
-  }
-
   // Calls `body` for every combination of the indices' values, the first index changing slowest.
   template <class Body>
   void repeat(const std::vector<Axis>& axes, const Body& body, std::size_t depth = 0) {
     if (depth == axes.size()) return body();
     const auto& [name, values] = axes[depth];
-    for (const std::int64_t value : values) {
+    for (const int value : values) {
       indices_[name] = value;
       config_.variables().bind(name, number(value));
       repeat(axes, body, depth + 1);
@@ -457,12 +439,17 @@ class ExperimentReader {
   void read_list(sim::Section& list_of) {
     for (sim::Section& item : list_of.list("operations")) {
       std::vector<Axis> axes = read_repeat(item);
-      const bool is_outer_left_out = std::exchange(is_left_out_, is_left_out_ || repeats_never(axes));
+      const Indices outer = never_;
+      for (auto& [name, values] : axes) {
+        if (!values.empty()) continue;
+        never_[name] = 0;
+        values = {0};  // it is read once all the same, so that its faults are told
+      }
       repeat(axes, [&] {
         count_one(item);
         item.has("operations") ? read_list(item) : read_operation(item);
       });
-      is_left_out_ = is_outer_left_out;
+      never_ = outer;
     }
   }
 
@@ -546,6 +533,7 @@ class ExperimentReader {
     if (const auto named = listed_.find(node.listed); named != listed_.end()) node.handle = named->second.handle;
     std::string stream = section.name("stream");
     node.indices = indices_;
+    node.never = never_;
     const std::vector<Wait> waits = read_waits(section);
     if (section.has("dependent")) return read_dependent(section, std::move(node), stream, waits);
     Operation& operation = node.operation;
@@ -556,17 +544,17 @@ class ExperimentReader {
     operation.stream = std::move(stream);
     const Work work = operation.work;
     node.piece = read_pieces(section);
-    if (is_left_out_) return;
     node.gpus = gpus_of(operation, platform_);
     // What follows from a wrong value is not reported as a further fault.
     if (!section.is_sound(kind_of(work).key)) return;
-    std::string reason = testbed_.why_impossible(work);
-    if (reason.empty()) reason = why_too_many_waves(work, platform_, operation.mask);
+    std::string reason = node.is_left_out() ? "" : testbed_.why_impossible(work);
+    if (reason.empty() && !node.is_left_out()) reason = why_too_many_waves(work, platform_, operation.mask);
     if (!reason.empty()) return section.fault(kind_of(work).key, std::move(reason));
     reason = why_uncut(work, node.piece);
-    if (!reason.empty()) return section.fault("pieces", reason);
+    if (!reason.empty() && !node.is_left_out()) return section.fault("pieces", reason);
+    if (!reason.empty()) node.piece = {};
     node.whole = experiment_.wholes.size();
-    experiment_.wholes.push_back(wholes_of(node, testbed_));
+    if (!node.is_left_out()) experiment_.wholes.push_back(wholes_of(node, testbed_));
     for (std::int64_t i = 0; i < node.piece.count; ++i) {
       if (i > 0) count_one(section);
       node.piece.index = i;
@@ -586,13 +574,14 @@ class ExperimentReader {
     for (const KindOfWork& other : kinds_of_work()) {
       if (section.has(other.key)) section.fault(other.key, "'dependent' is this operation's work already");
     }
-    if (is_left_out_) return;
+    node.gpus = count_from(0, platform_.gpus);
+    node.operation.stream = stream;
+    if (node.is_left_out()) return experiment_.graph.add(std::move(node), waits);
     std::string reason = why_impossible(schedule, shape.value, platform_);
     if (reason.empty()) reason = testbed_.why_impossible(Work(shape.value));
     if (!reason.empty()) return asked.fault("gemm", std::move(reason));
     if (fastest) schedule = fastest_finer(platform_, schedule.collective, shape.value);
     const std::size_t first = experiment_.graph.size();
-    node.gpus = gpus_from(0, platform_.gpus);
     node.whole = experiment_.wholes.size();
     // The uncut pair runs one after the other, with its collective by RCCL.
     experiment_.wholes.push_back(operations_of({.collective = schedule.collective}, shape.value, platform_));
@@ -623,7 +612,7 @@ class ExperimentReader {
   };
   std::map<std::string, Listed> listed_;  // operations of the file by name
   std::size_t counted_ = 0;               // repetitions of operations and of lists
-  bool is_left_out_ = false;              // what is being read is repeated no times
+  Indices never_;                         // of what is being read: indices without values
 };
 
 }  // namespace

@@ -334,13 +334,12 @@ class LayerPlay : LayerValues {
     constexpr int most_levels = 32;
     if (level_ == most_levels) throw fault(part, "is a part that uses itself, perhaps by way of others");
     ++level_;
-    const auto found = templates_.parts_.find(part);
-    if (found == templates_.parts_.end()) throw fault(part, "is in no file, and this step needs it");
-    Call call{found->second.file, name, std::move(arguments)};
-    for (const auto& [taken, fallback] : found->second.takes) {
+    const LayerPart& found = templates_.found(templates_.parts_, part);
+    Call call{found.file, name, std::move(arguments)};
+    for (const auto& [taken, fallback] : found.takes) {
       if (fallback && !call.has(taken)) call.arguments.emplace_back(taken, value(*fallback, call));
     }
-    write(found->second.rows, call);
+    write(found.rows, call);
     --level_;
   }
 
@@ -507,12 +506,35 @@ std::vector<std::filesystem::path> template_files(std::span<const std::filesyste
 
 LayerTemplates::LayerTemplates(std::span<const std::filesystem::path> config_folders)
     : operators_(read_operators(config_folders)) {
+  const auto keep_faults = [this](std::size_t index, const auto& read) {
+    try {
+      read();
+    } catch (const sim::ConfigError& error) {
+      faulty_.insert(index);
+      if (index > 0 && faulty_.contains(0)) return;
+      faults_.insert(faults_.end(), error.faults().begin(), error.faults().end());
+    }
+  };
   std::vector<File> files;
-  for (const std::filesystem::path& file : layer_files(config_folders)) {
-    files.push_back({file.stem().string(), sim::Config::from_file(file), {}});
+  for (const std::filesystem::path& path : layer_files(config_folders)) {
+    File& file = files.emplace_back(File{path.stem().string(), sim::Config::from_text("{}", path.string()), {}});
+    keep_faults(files.size() - 1, [&] { file.config = sim::Config::from_file(path); });
   }
   for (File& file : files) declare(file);
-  for (std::size_t index = 0; index < files.size(); ++index) read_rows(files[index], index);
+  for (std::size_t index = 0; index < files.size(); ++index) {
+    keep_faults(index, [&] { read_rows(files[index], index); });
+  }
+}
+
+const LayerPart& LayerTemplates::found(const std::map<std::string, LayerPart, std::less<>>& parts,
+                                       std::string_view name) const {
+  const auto part = parts.find(name);
+  // A file that cannot be read may be the one that has it.
+  const bool is_faulty =
+      part == parts.end() ? !faulty_.empty() : faulty_.contains(0) || faulty_.contains(part->second.file);
+  if (is_faulty) throw sim::ConfigError(faults_);
+  if (part != parts.end()) return part->second;
+  throw sim::ConfigError({{"configs/layers", std::string(name), "is in no file, and this step needs it"}});
 }
 
 void LayerTemplates::declare(File& file) {
@@ -587,11 +609,8 @@ WrittenPart LayerTemplates::write(StepWriter& writer, std::string_view part, con
 }
 
 std::vector<Tensor> LayerTemplates::tensors(const StepQuestion& question, std::string_view list) const {
-  const auto found = tensors_.find(list);
-  if (found == tensors_.end()) {
-    throw sim::ConfigError({{"configs/layers", std::string(list), "is in no file, and this step needs it"}});
-  }
-  return TensorWalk(*this, question).tensors(found->second.rows, found->second.file);
+  const LayerPart& tensors = found(tensors_, list);
+  return TensorWalk(*this, question).tensors(tensors.rows, tensors.file);
 }
 
 namespace {

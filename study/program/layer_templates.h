@@ -98,14 +98,15 @@ std::vector<std::filesystem::path> template_files(std::span<const std::filesyste
 
 class LayerTemplates {
  public:
-  // Reads operators.yaml and layers/*.yaml of these folders; of files with one name the first folder's counts. Throws
-  // sim::ConfigError with all that is wrong in a file.
+  // Reads operators.yaml and layers/*.yaml of these folders; of files with one name the first folder's counts. A layer
+  // with faults is one all the same, until something of it is asked for. Throws sim::ConfigError with all that is wrong
+  // in operators.yaml.
   explicit LayerTemplates(std::span<const std::filesystem::path> config_folders);
 
   std::span<const ElementwiseOperator> operators() const { return operators_; }
   // Writes a part, of which "attention.forward" is the list of that name in attention.yaml; `name` is that of the call.
-  // Throws sim::ConfigError where no file has the part, parts use each other in a circle, or an expression has no value
-  // that fits.
+  // Throws sim::ConfigError where no file has the part or its file has faults, parts use each other in a circle, or an
+  // expression has no value that fits.
   using Arguments = std::vector<std::pair<std::string_view, sim::Amount>>;
   WrittenPart write(StepWriter& writer, std::string_view part, const Arguments& arguments = {},
                     const std::string& name = "") const;
@@ -125,11 +126,15 @@ class LayerTemplates {
   };
   void declare(File& file);  // its names, and its parts without their rows, which may use those of all files
   void read_rows(File& file, std::size_t index);
+  // Returns the part or list of this name. Throws sim::ConfigError where no file has it, or its file has faults.
+  const LayerPart& found(const std::map<std::string, LayerPart, std::less<>>& parts, std::string_view name) const;
 
   std::vector<ElementwiseOperator> operators_;
   std::vector<Names> names_;  // by file; the first is common.yaml, whose names all files have
   std::map<std::string, LayerPart, std::less<>> parts_;    // rows that others call by name, and passes of layers
   std::map<std::string, LayerPart, std::less<>> tensors_;  // by file and list
+  std::set<std::size_t> faulty_;                           // files with faults
+  std::vector<sim::Fault> faults_;  // of all files; of common.yaml alone if it has some, as others lack names for that
 };
 
 // Writes the forward pass of a layer and returns its last operation. `again`: the pass is a recomputation, because its

@@ -9,8 +9,6 @@
 #include <utility>
 #include <variant>
 
-#include "sim/check.h"
-
 namespace c3sim::study {
 
 namespace {
@@ -23,7 +21,7 @@ Indices common(const Indices& indices, const Indices& others, const Wait& wait) 
   for (const auto& [name, value] : indices) {
     if (others.contains(name)) shared[name] = value + (name == wait.index ? wait.shift : 0);
   }
-  if (wait.only) shared[wait.index] = *wait.only;
+  if (wait.only && others.contains(wait.index)) shared[wait.index] = *wait.only;
   return shared;
 }
 
@@ -49,6 +47,10 @@ std::string why_unwritten(const GraphNode& waits, const GraphNode& kernel, const
                              sim::to_string(range.begin), sim::to_string(range.end), waits.gpus.front(), ever);
 }
 
+sim::Fault too_many_dependencies(const GraphNode& node) {
+  return {node.listed, "after", fmt::format("more than {} dependencies", most_dependencies)};
+}
+
 }  // namespace
 
 void OperationGraph::add(GraphNode node, const std::vector<Wait>& waits) {
@@ -59,8 +61,11 @@ void OperationGraph::add(GraphNode node, const std::vector<Wait>& waits) {
     node.operation.after.insert(node.operation.after.end(), last.begin(), last.end());
     last = {place};
   }
-  if (node.handle >= repetitions_.size()) repetitions_.resize(node.handle + 1);
-  repetitions_[node.handle][node.indices].push_back(place);
+  for (const auto& [name, value] : node.never) node.indices.erase(name);
+  std::vector<Repetitions>& all = node.is_left_out() ? left_out_ : repetitions_;
+  if (node.handle >= all.size()) all.resize(node.handle + 1);
+  all[node.handle][node.indices].push_back(place);
+  if (node.is_left_out()) node.inner = std::exchange(node.operation.after, {});
   nodes_.push_back(std::move(node));
   waits_.push_back(waits);
 }
@@ -75,15 +80,17 @@ void OperationGraph::join(const std::string& stream, const std::vector<int>& gpu
 }
 
 const std::string& OperationGraph::name_of(Handle handle) const {
-  return nodes_[repetitions_.at(handle).begin()->second.front()].listed;
+  const bool is_there = handle < repetitions_.size() && !repetitions_[handle].empty();
+  return nodes_[(is_there ? repetitions_ : left_out_).at(handle).begin()->second.front()].listed;
 }
 
-std::vector<std::size_t> OperationGraph::meant(const GraphNode& node, const Wait& wait) const {
-  const std::map<Indices, std::vector<std::size_t>>& repetitions = repetitions_.at(wait.on);
-  SIM_CHECK(!repetitions.empty());
+std::vector<std::size_t> OperationGraph::meant(const std::vector<Repetitions>& all, const Indices& indices,
+                                               const Wait& wait) {
+  if (wait.on >= all.size() || all[wait.on].empty()) return {};
+  const Repetitions& repetitions = all[wait.on];
   const Indices& names = repetitions.begin()->first;
   if (wait.only && !names.contains(wait.index)) return {};
-  const Indices shared = common(node.indices, names, wait);
+  const Indices shared = common(indices, names, wait);
   if (shared.size() == names.size()) {
     const auto found = repetitions.find(shared);
     return found == repetitions.end() ? std::vector<std::size_t>() : found->second;
@@ -97,50 +104,75 @@ std::vector<std::size_t> OperationGraph::meant(const GraphNode& node, const Wait
   return places;
 }
 
+void OperationGraph::add_waits_of(std::size_t place, std::vector<sim::Fault>& faults) {
+  GraphNode& node = nodes_[place];
+  std::vector<std::size_t>& after = node.operation.after;
+  after.insert(after.end(), node.inner.begin(), node.inner.end());
+  // Behind the node's own waits come those of all that is left out on the way. What is left out has the node's values
+  // of indices of which it has none itself.
+  struct Way {
+    Indices indices;
+    Piece piece;
+    Wait wait;
+  };
+  std::vector<Way> ways;
+  for (const Wait& wait : waits_[place]) ways.push_back({node.indices, node.piece, wait});
+  const std::size_t own = node.is_left_out() ? 0 : ways.size();
+  std::set<std::pair<std::size_t, Indices>> passed;
+  for (std::size_t i = 0; i < ways.size(); ++i) {
+    const auto [indices, piece, wait] = ways[i];
+    const std::vector<std::size_t> places = meant(repetitions_, indices, wait);
+    const std::vector<std::size_t> left_out = meant(left_out_, indices, wait);
+    if (i < own && wait.range && places.size() > 1) {
+      faults.push_back(
+          {node.listed, "stored",
+           fmt::format("{} is {} operations: a range of one is accepted", name_of(wait.on), places.size())});
+      continue;
+    }
+    for (const std::size_t earlier : places) {
+      if (i < own && wait.range) {
+        node.operation.stored = wait.range;
+        node.operation.stored->by = earlier;
+        std::string why = why_unwritten(node, nodes_[earlier], *wait.range);
+        if (!why.empty()) faults.push_back({node.listed, "stored", std::move(why)});
+      }
+      if (needs(piece, nodes_[earlier].piece, nodes_[earlier].operation.work)) after.push_back(earlier);
+    }
+    for (const std::size_t earlier : left_out) {
+      const GraphNode& absent = nodes_[earlier];
+      Indices chosen = common(indices, absent.never, wait);
+      const auto is_value = [](const auto& one) { return one.second >= 0 && one.second <= most_repetitions; };
+      const bool is_repetition = std::ranges::all_of(chosen, is_value);
+      chosen.insert(absent.indices.begin(), absent.indices.end());
+      if (!is_repetition || !needs(piece, absent.piece, absent.operation.work)) continue;
+      if (!passed.emplace(earlier, chosen).second) continue;
+      after.insert(after.end(), absent.inner.begin(), absent.inner.end());
+      for (const Wait& next : waits_[earlier]) ways.push_back({chosen, absent.piece, next});
+    }
+    if (i < own && places.empty() && left_out.empty() && wait.shift == 0) {
+      faults.push_back(
+          {node.listed, "after",
+           fmt::format("no repetition of '{}' has the indices of {}", name_of(wait.on), node.operation.name)});
+    }
+  }
+  std::ranges::sort(after);
+  after.erase(std::unique(after.begin(), after.end()), after.end());
+}
+
 std::vector<sim::Fault> OperationGraph::add_waits() {
   std::vector<sim::Fault> faults;
   std::size_t dependencies = 0;
-  for (std::size_t place = 0; place < nodes_.size(); ++place) {
-    GraphNode& node = nodes_[place];
-    std::vector<std::size_t>& after = node.operation.after;
-    after.insert(after.end(), node.inner.begin(), node.inner.end());
-    for (const Wait& wait : waits_[place]) {
-      if (wait.on >= repetitions_.size() || repetitions_[wait.on].empty()) continue;  // it is repeated no times
-      const std::vector<std::size_t> places = meant(node, wait);
-      if (wait.range && places.size() > 1) {
-        faults.push_back(
-            {node.listed, "stored",
-             fmt::format("{} is {} operations: a range of one is accepted", name_of(wait.on), places.size())});
-        continue;
-      }
-      for (const std::size_t earlier : places) {
-        if (wait.range) {
-          node.operation.stored = wait.range;
-          node.operation.stored->by = earlier;
-          std::string why = why_unwritten(node, nodes_[earlier], *wait.range);
-          if (!why.empty()) faults.push_back({node.listed, "stored", std::move(why)});
-        }
-        if (needs(node.piece, nodes_[earlier].piece, nodes_[earlier].operation.work)) after.push_back(earlier);
-      }
-      if (places.empty() && wait.shift == 0) {
-        faults.push_back(
-            {node.listed, "after",
-             fmt::format("no repetition of '{}' has the indices of {}", name_of(wait.on), node.operation.name)});
-      }
-    }
-    std::ranges::sort(after);
-    after.erase(std::unique(after.begin(), after.end()), after.end());
-    dependencies += after.size();
-    if (dependencies > most_dependencies) {
-      faults.push_back({node.listed, "after", fmt::format("more than {} dependencies", most_dependencies)});
-      return faults;
-    }
+  for (std::size_t place = 0; place < nodes_.size() && dependencies <= most_dependencies; ++place) {
+    add_waits_of(place, faults);
+    dependencies += nodes_[place].operation.after.size();
+    if (dependencies > most_dependencies) faults.push_back(too_many_dependencies(nodes_[place]));
   }
   return faults;
 }
 
 // Sorts topologically; among nodes without missing dependencies the one added first goes first. Nodes of a cycle always
-// miss one, so that a walk from one missing dependency to the next ends in the cycle.
+// miss one, so that a walk from one missing dependency to the next ends in the cycle. Nodes that are left out go: what
+// waits for one then waits for what that waits for.
 std::optional<sim::Fault> OperationGraph::sort() {
   std::vector<std::size_t> missing(nodes_.size());
   std::vector<std::vector<std::size_t>> waiting(nodes_.size());
@@ -151,11 +183,9 @@ std::optional<sim::Fault> OperationGraph::sort() {
     if (missing[place] == 0) free.push(place);
   }
   std::vector<std::size_t> order;
-  std::vector<std::size_t> places(nodes_.size());
   while (!free.empty()) {
     const std::size_t place = free.top();
     free.pop();
-    places[place] = order.size();
     order.push_back(place);
     for (const std::size_t later : waiting[place]) {
       if (--missing[later] == 0) free.push(later);
@@ -164,11 +194,22 @@ std::optional<sim::Fault> OperationGraph::sort() {
   if (order.size() < nodes_.size()) return circle(missing);
   std::vector<GraphNode> sorted;
   sorted.reserve(nodes_.size());
+  std::vector<std::vector<std::size_t>> ends(nodes_.size());  // what waits for a node waits for these of `sorted`
+  std::size_t dependencies = 0;
   for (const std::size_t place : order) {
-    GraphNode& node = sorted.emplace_back(std::move(nodes_[place]));
-    for (std::size_t& earlier : node.operation.after) earlier = places[earlier];
-    if (node.operation.stored) node.operation.stored->by = places[node.operation.stored->by];
-    std::ranges::sort(node.operation.after);
+    GraphNode& node = nodes_[place];
+    std::vector<std::size_t>& after = ends[place];
+    for (const std::size_t earlier : node.operation.after) {
+      after.insert(after.end(), ends[earlier].begin(), ends[earlier].end());
+    }
+    std::ranges::sort(after);
+    after.erase(std::unique(after.begin(), after.end()), after.end());
+    dependencies += after.size();
+    if (dependencies > most_dependencies) return too_many_dependencies(node);
+    if (node.is_left_out()) continue;
+    node.operation.after = std::exchange(after, {sorted.size()});
+    if (node.operation.stored) node.operation.stored->by = ends[node.operation.stored->by].front();
+    sorted.push_back(std::move(node));
   }
   nodes_ = std::move(sorted);
   return {};

@@ -30,6 +30,10 @@ struct GraphNode {
   std::vector<int> gpus;             // GPUs on whose streams it is queued
   std::size_t whole = 0;             // index of the uncut operation in Experiment::wholes
   std::vector<std::size_t> inner{};  // nodes of the same file operation that it waits for, in order of adding
+  // Indices of which it has no values: it is left out, and what waits for it waits for what it would have waited for.
+  Indices never{};
+
+  bool is_left_out() const { return !never.empty(); }
 };
 
 // A Wait says what an operation waits for: all repetitions of operation `on` that agree in the indices both
@@ -45,6 +49,7 @@ struct Wait {
 
 // Limits the operations of a file; each list of repeated operations counts as one more.
 inline constexpr std::size_t most_operations = 100'000;
+inline constexpr int most_repetitions = 10'000;  // the largest value of an index, too
 
 class OperationGraph {
  public:
@@ -64,9 +69,12 @@ class OperationGraph {
   Schedule schedule() const;
 
  private:
+  using Repetitions = std::map<Indices, std::vector<std::size_t>>;
+
   std::vector<sim::Fault> add_waits();
-  // Returns the nodes of a file operation with the indices that the node waits for.
-  std::vector<std::size_t> meant(const GraphNode& node, const Wait& wait) const;
+  void add_waits_of(std::size_t place, std::vector<sim::Fault>& faults);
+  // Returns those of all repetitions that a node with these indices waits for.
+  static std::vector<std::size_t> meant(const std::vector<Repetitions>& all, const Indices& indices, const Wait& wait);
   const std::string& name_of(Handle handle) const;
   std::optional<sim::Fault> sort();  // returns the cycle if there is one
   // Finds a cycle among nodes with missing dependencies.
@@ -74,8 +82,9 @@ class OperationGraph {
 
   std::vector<GraphNode> nodes_;
   std::vector<std::vector<Wait>> waits_;  // by node
-  // Nodes by handle and indices; all repetitions of an operation have the same index names.
-  std::vector<std::map<Indices, std::vector<std::size_t>>> repetitions_;
+  // Nodes by handle and indices, apart those that are left out; all nodes of one map have the same index names.
+  std::vector<Repetitions> repetitions_;
+  std::vector<Repetitions> left_out_;
   std::map<std::pair<std::string, int>, std::vector<std::size_t>> ends_;  // last nodes of each stream on each GPU
 };
 

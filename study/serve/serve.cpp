@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <random>
 
 #include "study/fault_list.h"
@@ -43,8 +42,8 @@ void check_requests(const ServeQuestion& question, FaultList& faults) {
                 "both is accepted");
   double arriving = 0.0;  // expected number of requests in all stages
   for (const LoadStage& stage : question.stages) arriving += stage.rate * sim::to_seconds(stage.time).value();
-  faults.add_if(!question.stages.empty() && arriving < 1.0, "stages", "bring {:.3g} requests: at least one is needed",
-                arriving);
+  faults.add_if(!question.stages.empty() && (arriving < 1.0 || arriving > most_requests), "stages",
+                "bring {:.3g} requests: 1 to {} are accepted, as each is simulated", arriving, most_requests);
 }
 
 // Returns the weaker fidelity of two steps: decoding, and the prefill of a prompt of mean length.
@@ -255,7 +254,7 @@ ServeResult ServeMachine::ask(ServeQuestion question, std::size_t simulated) {
   result.remarks = model_of(question.step).ignored;
   for (const auto& [batch, group] : drawn) {
     if (const std::optional<double> error = batch_times(steps[group], question).error(batch))
-      result.errors.push_back(*error);
+      result.errors.push_back(std::abs(*error));
   }
   const double seconds = sim::to_seconds(result.served.duration()).value();
   const std::int64_t blocks = groups.back().spec.blocks;
@@ -295,18 +294,6 @@ double ServeResult::reused() const {
     tokens += served.groups[first].reused;
   }
   return static_cast<double>(tokens) / static_cast<double>(served.prompt_tokens);
-}
-
-double ServeResult::mean_error() const {
-  const double sum = std::accumulate(errors.begin(), errors.end(), 0.0,
-                                     [](double so_far, double error) { return so_far + std::abs(error); });
-  return errors.empty() ? 0.0 : sum / static_cast<double>(errors.size());
-}
-
-double ServeResult::largest_error() const {
-  double largest = 0.0;
-  for (const double error : errors) largest = std::max(largest, std::abs(error));
-  return largest;
 }
 
 }  // namespace c3sim::study

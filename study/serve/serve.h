@@ -35,13 +35,11 @@ struct ServeResult {
   RequestCounts requests;  // of requests that were not served as asked
   Fidelity fidelity = Fidelity::assumed;
   std::vector<std::string> remarks;  // on the file of the model
-  // These are relative errors of interpolated times of randomly chosen batches against their simulations.
+  // These are absolute relative errors of interpolated times of randomly chosen batches against their simulations.
   std::vector<double> errors;
 
   double busy() const;    // share of the time that GPUs computed
   double reused() const;  // share of the tokens of prompts that were not computed
-  double mean_error() const;
-  double largest_error() const;
 };
 
 // A ServeMachine answers questions; it keeps models and the times of batches and fetches from one to the next. A
@@ -87,8 +85,8 @@ constexpr std::size_t batches_simulated(std::uint64_t points) {
 
 Results to_tables(const ServeResult& result, const models::PlatformSpec& platform);
 
-// Returns the columns of an answer.
-std::vector<Shown<ServeResult>> shown_of_serving();
+// Returns the columns of an answer; people are shown what keeps to limits only where there are some.
+std::vector<Shown<ServeResult>> shown_of_serving(bool has_limits);
 // Returns notes on the accuracy of these answers and on requests not served as asked.
 std::vector<std::string> serve_notes(std::span<const ServeResult> results);
 

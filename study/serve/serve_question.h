@@ -50,6 +50,7 @@ struct ServiceLimits {
   auto operator<=>(const ServiceLimits&) const = default;
 };
 
+inline constexpr int most_requests = 10'000'000;  // drawn ones, up to five minutes' work, and 1.5 GB where they queue
 inline constexpr std::int64_t every_batch = std::int64_t{1} << 30;
 inline constexpr const char* draft_for_nothing = "tokens";  // drafts cost nothing, as with n-grams of the prompt
 

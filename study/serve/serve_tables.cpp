@@ -5,6 +5,7 @@
 #include <array>
 #include <utility>
 
+#include "study/report/statistics.h"
 #include "study/serve/serve.h"
 
 namespace c3sim::study {
@@ -32,7 +33,7 @@ double share_within(const ServeResult& result) {
 
 }  // namespace
 
-std::vector<Shown<ServeResult>> shown_of_serving() {
+std::vector<Shown<ServeResult>> shown_of_serving(bool has_limits) {
   using R = const ServeResult&;
   std::vector<Shown<ServeResult>> shown;
   for (const Latency& latency : latencies) {
@@ -62,8 +63,9 @@ std::vector<Shown<ServeResult>> shown_of_serving() {
   };
   const auto percent = [](auto of) { return [of](R r) { return in_percent * std::invoke(of, r); }; };
   const std::vector<Shown<ServeResult>> others{
-      {{"within_percent", "within", "%", 1, false}, when_limited([](R r) { return in_percent * share_within(r); })},
-      {{"goodput_per_s", "goodput", "1/s", 2, false},
+      {{"within_percent", "within", "%", 1, has_limits},
+       when_limited([](R r) { return in_percent * share_within(r); })},
+      {{"goodput_per_s", "goodput", "1/s", 2, has_limits},
        when_limited([](R r) { return r.served.per_second(r.served.within_limits); })},
       {{"requests_per_s", "requests", "1/s", 2}, [](R r) { return r.served.per_second(r.served.requests); }},
       {{"tokens_per_s", "output", "tokens/s", 0}, [](R r) { return r.served.per_second(r.served.output_tokens); }},
@@ -84,8 +86,10 @@ std::vector<Shown<ServeResult>> shown_of_serving() {
       {{"batches", "batches", "", 0, false}, all(&ServerCounts::batches)},
       {{"duration_s", "duration", "s", 3, false}, [](R r) { return sim::to_seconds(r.served.duration()).value(); }},
       {{"energy_J", "energy", "J", 0, false}, [](R r) { return r.energy.value(); }},
-      {{"batch_error_mean_percent", "batch error", "%", 1, false}, percent(&ServeResult::mean_error)},
-      {{"batch_error_most_percent", "batch error", "%", 1, false}, percent(&ServeResult::largest_error)},
+      {{"batch_error_mean_percent", "batch error", "%", 1, false},
+       percent([](R r) { return r.errors.empty() ? 0.0 : mean(r.errors); })},
+      {{"batch_error_most_percent", "batch error", "%", 1, false},
+       percent([](R r) { return r.errors.empty() ? 0.0 : std::ranges::max(r.errors); })},
       {{"fidelity", "fidelity", ""}, &ServeResult::fidelity}};
   shown.insert(shown.end(), others.begin(), others.end());
   return shown;
@@ -93,7 +97,7 @@ std::vector<Shown<ServeResult>> shown_of_serving() {
 
 Results to_tables(const ServeResult& result, const models::PlatformSpec& platform) {
   return {platform.name,
-          {{"results", "", table_of(std::span(&result, 1), shown_of_serving())}},
+          {{"results", "", table_of(std::span(&result, 1), shown_of_serving(result.question.limits.are_any()))}},
           {},
           {},
           {},
@@ -102,10 +106,10 @@ Results to_tables(const ServeResult& result, const models::PlatformSpec& platfor
 
 namespace {
 
-// Returns the share of requests within the limits, and the largest rate asked for at which it is high enough.
-std::vector<std::string> notes_of_limits(std::span<const ServeResult> results) {
+// Returns a sentence on the largest rate of several at which enough requests were within the limits; empty if there
+// were no limits.
+std::string note_of_limits(std::span<const ServeResult> results) {
   constexpr double most_of_them = 0.9;  // least share of requests within limits: DistServe (arXiv 2401.09670)
-  std::vector<std::string> notes;
   const ServeResult* best = nullptr;
   bool any = false;
   for (const ServeResult& result : results) {
@@ -114,41 +118,29 @@ std::vector<std::string> notes_of_limits(std::span<const ServeResult> results) {
     const bool keeps = share_within(result) >= most_of_them;
     if (keeps && (best == nullptr || result.question.rate > best->question.rate)) best = &result;
   }
-  if (!any) return notes;
-  if (results.size() == 1) {
-    notes.push_back(fmt::format("{:.1f} % of the requests were within the limits: {:.2f} a second.",
-                                in_percent * share_within(results.front()),
-                                results.front().served.per_second(results.front().served.within_limits)));
-  } else if (best == nullptr) {
-    notes.emplace_back("No point had 90 % of its requests within the limits.");
-  } else {
-    notes.push_back(
-        fmt::format("Of all points the largest rate at which 90 % of the requests were within the limits is "
-                    "{:g} a second.",
-                    best->question.rate));
-  }
-  return notes;
+  if (!any || results.size() == 1) return {};
+  if (best == nullptr) return "No point had 90 % of its requests within the limits.";
+  return fmt::format(
+      "Of all points the largest rate at which 90 % of the requests were within the limits is {:g} a second.",
+      best->question.rate);
 }
 
 }  // namespace
 
 std::vector<std::string> serve_notes(std::span<const ServeResult> results) {
-  double mean = 0.0;
-  double most = 0.0;
-  std::size_t batches = 0;
+  std::vector<double> errors;
   std::int64_t cut = 0;
   std::int64_t requests = 0;
   for (const ServeResult& result : results) {
     cut += result.requests.cut;
     requests += result.served.requests;
-    mean += result.mean_error() * static_cast<double>(result.errors.size());
-    most = std::max(most, result.largest_error());
-    batches += result.errors.size();
+    errors.insert(errors.end(), result.errors.begin(), result.errors.end());
   }
   std::vector<std::string> notes{
       fmt::format("Times of batches are interpolated between simulated steps: {} of those served, drawn and simulated "
                   "themselves, are {:.1f} % off in the mean, {:.1f} % at most.",
-                  batches, batches == 0 ? 0.0 : in_percent * mean / static_cast<double>(batches), in_percent * most),
+                  errors.size(), errors.empty() ? 0.0 : in_percent * mean(errors),
+                  errors.empty() ? 0.0 : in_percent * std::ranges::max(errors)),
       fmt::format("Quantiles are within {:g} % of those of all requests.", in_percent * Latencies::largest_error)};
   std::vector<std::string> told;  // once per trace, which several points may serve
   const auto tell = [&](std::string note) {
@@ -170,7 +162,7 @@ std::vector<std::string> serve_notes(std::span<const ServeResult> results) {
                        result.requests.without_output));
   }
   notes.insert(notes.end(), told.begin(), told.end());
-  for (std::string& note : notes_of_limits(results)) notes.push_back(std::move(note));
+  if (std::string note = note_of_limits(results); !note.empty()) notes.push_back(std::move(note));
   if (cut > 0) {
     notes.push_back(fmt::format(
         "{} of {} requests were drawn longer than the model's context and the cache have room for, and cut to that.",

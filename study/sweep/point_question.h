@@ -88,6 +88,10 @@ constexpr auto all_names(Ask) {
 }
 using sim::to_string;
 
+// Returns the words of questions about served models that none of these makes use of, although some say them, each with
+// the reason (study/sweep/serve_command.cpp).
+std::vector<sim::Fault> said_in_vain(std::span<const Given> said);
+
 class PointQuestion {
  public:
   // `experiment` is the file that `run` plays, not yet read.

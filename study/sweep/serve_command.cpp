@@ -14,7 +14,7 @@
 #include "study/ask/words.h"
 #include "study/report/table_of.h"
 #include "study/serve/serve.h"
-#include "study/sweep/sweep_axis.h"
+#include "study/sweep/point_question.h"
 
 namespace c3sim::study {
 
@@ -157,8 +157,8 @@ const Words<ServeQuestion>& words_of(const ServeQuestion&) {
        "alike, prefix and prefix_tokens; or a trace of Azure, BurstGPT or Mooncake (unless given, requests are drawn)"},
       {"arrivals", [](auto& q) { return value_of(q.arrivals); },
        "How the arrivals of drawn requests follow each other (poisson unless given)"},
-      {"requests", [](auto& q) { return whole_of(q.requests, 1, most); },
-       "How many requests are drawn (1000 unless given)"},
+      {"requests", [](auto& q) { return whole_of(q.requests, 1, most_requests); },
+       "How many requests are drawn, 10 million at most, as each is simulated (1000 unless given)"},
       {"seed", [](auto& q) { return whole_of(q.seed, 0, most); },
        "Seed of the generator that draws requests (1 unless given)"},
       {"burst", [](auto& q) { return whole_of(q.burst, 1, most); },
@@ -238,6 +238,73 @@ const Words<ServeQuestion>& words_of(const ServeQuestion&) {
 
 namespace {
 
+// The words that say how requests are drawn, which a trace of requests makes needless.
+const std::vector<std::string_view> words_of_drawing{"rate",     "requests", "prompt", "output", "stages",
+                                                     "arrivals", "reuse",    "burst",  "spread", "least"};
+
+// What is said to questions of one kind alone, and in vain to others.
+struct OfSome {
+  std::vector<std::string_view> words;
+  bool (*has)(const ServeQuestion& question);
+  const char* why;
+  bool (*asks)(const ServeQuestion& question) = [](const ServeQuestion&) { return true; };
+};
+
+// Returns whether prompts may begin with a block that those of other requests begin with, too.
+bool shares_blocks(const ServeQuestion& question) {
+  return !question.trace.empty() || (question.reuse > 0.0 && question.prefix >= question.block);
+}
+
+}  // namespace
+
+std::vector<sim::Fault> said_in_vain(std::span<const Given> said) {
+  static const std::array<OfSome, 9> all{
+      {{words_of_drawing, [](const auto& q) { return q.trace.empty(); },
+        "says how requests are drawn, and none are: they come from a trace"},
+       {{"rate"}, [](const auto& q) { return q.stages.empty(); }, "is not used: stages say the rates"},
+       {{"prefix", "prefixes"},
+        [](const auto& q) { return q.trace.empty() && q.reuse > 0.0; },
+        "is not used without reuse, the share of prompts that begin as others do"},
+       {{"draft_tokens"},
+        [](const auto& q) { return !q.draft.empty(); },
+        "is not used without draft, which names a model, or tokens"},
+       {{"router"},
+        [](const auto& q) { return q.replicas > 1; },
+        "has nothing to choose from: replicas of at least 2 are needed"},
+       {{"fetch"},
+        [](const auto& q) { return q.fetch != Fetch::none && (q.apart > 0 || shares_blocks(q)); },
+        "has nothing to fetch: prompts that begin alike are needed (reuse with a prefix of at least a block, or a "
+        "trace), or GPUs apart, which hand over what they cache",
+        [](const auto& q) { return q.fetch != Fetch::none; }},
+       {{"keep"},
+        [](const auto& q) { return q.keep && shares_blocks(q); },
+        "has nothing to keep: prompts that begin alike are needed (reuse with a prefix of at least a block, or a "
+        "trace)",
+        [](const auto& q) { return q.keep; }},
+       {{"store", "store_size", "waits"},
+        [](const auto& q) { return q.fetch != Fetch::none; },
+        "is not used unless fetch says how cached blocks are fetched (any way but none)"},
+       {{"captured"},
+        [](const auto& q) { return !q.by_op; },
+        "is not used: by_op launches each operation by itself, and no batch from a graph"}}};
+  std::vector<ServeQuestion> questions;
+  for (const Given& words : said) {
+    Arguments faults;  // each point tells its own
+    read_words(questions.emplace_back(), words, faults, nullptr);
+  }
+  std::vector<sim::Fault> vain;
+  for (const OfSome& some : all) {
+    if (std::ranges::none_of(questions, some.asks) || std::ranges::any_of(questions, some.has)) continue;
+    for (const std::string_view word : some.words) {
+      const auto says_it = [word](const Given& words) { return words.contains(word); };
+      if (std::ranges::any_of(said, says_it)) vain.push_back({std::string(word), "", some.why});
+    }
+  }
+  return vain;
+}
+
+namespace {
+
 // A ServeSource is where the words of a study are said: a file, and options of the command line, `given`, which
 // override it.
 struct ServeSource {
@@ -255,10 +322,6 @@ struct ServeSource {
     return word == "trace" ? (file.parent_path() / text).string() : text;
   }
 };
-
-// The words that say how requests are drawn, which a trace of requests makes needless.
-const std::vector<std::string_view> words_of_drawing{"rate",     "requests", "prompt", "output", "stages",
-                                                     "arrivals", "reuse",    "burst",  "spread", "least"};
 
 // Returns the question that the words ask. Throws sim::ConfigError.
 ServeQuestion question_of(const Given& words) {
@@ -361,7 +424,8 @@ void choose_how_requests_arrive(ServeSource& source, std::vector<SweepAxis>& axe
 
 // A ServedPoint has its question and, once that is asked, its answer.
 struct ServedPoint : ServeResult {
-  std::vector<std::string> labels;  // its values on the axes that vary
+  Given said;
+  std::vector<Cell> values;  // on the axes that vary: numbers, truth values, or texts as they were said
 
   void answer(ServeMachine& machine, std::size_t simulated) {
     static_cast<ServeResult&>(*this) = machine.ask(question, simulated);
@@ -395,33 +459,43 @@ ServeStudy study_of(const std::vector<SweepAxis>& axes) {
   for (std::uint64_t index = 0; index < sequence.size(); ++index) {
     const Point point = sequence.point(index);
     ServedPoint& served = study.points.emplace_back();
-    Given said;
-    for (std::size_t a = 0; a < axes.size(); ++a) {
-      if (axes[a].varies()) served.labels.push_back(point.values[a].label);
-      for (const Assignment& word : point.values[a].assignments) said.try_emplace(word.name, 1, word.value);
+    for (const AxisValue& value : point.values) {
+      for (const Assignment& word : value.assignments) served.said.try_emplace(word.name, 1, word.value);
     }
-    served.question = question_of(said);
+    served.question = question_of(served.said);
+    const std::vector<AskedWord> asked = asked_words(served.question);
+    for (std::size_t a = 0; a < axes.size(); ++a) {
+      if (!axes[a].varies()) continue;
+      const auto word = std::ranges::find(asked, axes[a].name, &AskedWord::name);
+      const bool is_text = word == asked.end() || std::holds_alternative<std::string>(word->cell);
+      served.values.push_back(is_text ? Cell(point.values[a].label) : word->cell);
+    }
   }
   return study;
 }
 
-// Returns a column for each axis, for rows that have labels.
+// Returns a column for each axis, for rows that have values.
 template <class Row>
 std::vector<Shown<Row>> shown_of_axes(const ServeStudy& study) {
   std::vector<Shown<Row>> shown;
   for (std::size_t axis = 0; axis < study.axes.size(); ++axis) {
-    shown.push_back({{study.axes[axis], study.axes[axis], ""}, [axis](const Row& row) { return row.labels[axis]; }});
+    const bool has_fractions = std::ranges::any_of(study.points, [axis](const ServedPoint& point) {
+      const double value = number_of(point.values[axis]).value_or(0.0);
+      return value != std::floor(value);
+    });
+    const std::string& name = study.axes[axis];
+    shown.push_back({{name, name, "", has_fractions ? 3 : 0}, [axis](const Row& row) { return row.values[axis]; }});
   }
   return shown;
 }
 
 constexpr auto load_axis = "rate";  // the x axis of curves
 
-// Returns the labels of a point except that on the axis `but`.
-std::string name_of(const ServeStudy& study, const std::vector<std::string>& labels, std::string_view but = {}) {
+// Returns the values of a point except that on the axis `but`.
+std::string name_of(const ServeStudy& study, const std::vector<Cell>& values, std::string_view but = {}) {
   std::string name;
-  for (std::size_t a = 0; a < labels.size(); ++a) {
-    if (study.axes[a] != but) name += (name.empty() ? "" : ", ") + labels[a];
+  for (std::size_t a = 0; a < values.size(); ++a) {
+    if (study.axes[a] != but) name += (name.empty() ? "" : ", ") + word_of(values[a]);
   }
   return name;
 }
@@ -429,19 +503,21 @@ std::string name_of(const ServeStudy& study, const std::vector<std::string>& lab
 // Returns a row for each point: the varying axes, the other words of the question, and the answer.
 ResultTable table_of(const ServeStudy& study) {
   std::vector<Shown<ServedPoint>> shown = shown_of_axes<ServedPoint>(study);
-  for (const Shown<ServeResult>& one : shown_of_serving()) shown.emplace_back(one.column, one.cell);
+  const bool has_limits =
+      std::ranges::any_of(study.points, [](const ServedPoint& point) { return point.question.limits.are_any(); });
+  for (const Shown<ServeResult>& one : shown_of_serving(has_limits)) shown.emplace_back(one.column, one.cell);
   std::vector<std::vector<AskedWord>> asked;
   for (const ServedPoint& point : study.points) asked.push_back(asked_words(point.question));
   return with_question(study::table_of(study.points, shown), asked, study.axes.empty() ? "" : study.axes.back());
 }
 
-// Adds a curve to the chart for each combination of labels except that on the axis `but`.
+// Adds a curve to the chart for each combination of values except that on the axis `but`.
 template <class Row, class X, class Y>
 ScatterChart with_curves(ScatterChart chart, const ServeStudy& study, const std::vector<Row>& rows,
                          std::string_view but, const X& x, const Y& y) {
   chart.joined = true;
   for (const Row& row : rows) {
-    const std::string name = name_of(study, row.labels, but);
+    const std::string name = name_of(study, row.values, but);
     auto series = std::ranges::find(chart.series, name, &ScatterSeries::name);
     if (series == chart.series.end()) series = chart.series.insert(series, {name, {}});
     if (const std::optional<double> value = number_of(y(row))) series->points.push_back({x(row), *value, name});
@@ -454,7 +530,7 @@ std::vector<Chart> curves_of(const ServeStudy& study) {
   if (std::ranges::count(study.axes, load_axis) == 0) return charts;
   std::vector<std::string> others = study.axes;
   std::erase(others, load_axis);
-  const std::vector<Shown<ServeResult>> shown = shown_of_serving();
+  const std::vector<Shown<ServeResult>> shown = shown_of_serving(false);
   struct Curve {
     const char* key;
     const char* name;
@@ -480,7 +556,7 @@ std::vector<Chart> curves_of(const ServeStudy& study) {
 // Shows the requests that wait and run and the cache in use while each point is served.
 NamedTable over_time(const ServeStudy& study) {
   struct Row {
-    const std::vector<std::string>& labels;
+    const std::vector<Cell>& values;
     double from = 0.0;
     ServerLoad load;
   };
@@ -488,7 +564,7 @@ NamedTable over_time(const ServeStudy& study) {
   for (const ServedPoint& point : study.points) {
     double from = 0.0;
     for (const ServerLoad& load : point.served.load.samples()) {
-      rows.push_back({point.labels, from, load});
+      rows.push_back({point.values, from, load});
       from += sim::to_seconds(point.served.load.interval()).value();
     }
   }
@@ -531,11 +607,11 @@ NamedTable gains_of(const ServeStudy& study) {
   }
   ResultTable table(std::move(columns));
   const std::vector<ServedPoint>& points = study.points;
-  const std::string& baseline = points.front().labels.front();
+  const Cell& baseline = points.front().values.front();
   const auto of_case = static_cast<std::size_t>(
-      std::ranges::count(points, baseline, [](const ServedPoint& point) { return point.labels.front(); }));
+      std::ranges::count(points, baseline, [](const ServedPoint& point) { return point.values.front(); }));
   for (std::size_t first = of_case; first < points.size(); first += of_case) {
-    std::vector<Cell> cells{points[first].labels.front()};
+    std::vector<Cell> cells{points[first].values.front()};
     for (const Gain& gain : gains) {
       const auto over_baseline = [&](std::size_t p) {
         return gain.of(points[first + p].served) / gain.of(points[p].served);
@@ -543,47 +619,20 @@ NamedTable gains_of(const ServeStudy& study) {
       std::size_t best = 0;
       for (std::size_t p = 1; p < of_case; ++p) best = over_baseline(p) > over_baseline(best) ? p : best;
       cells.emplace_back(over_baseline(best));
-      cells.emplace_back(name_of(study, points[best].labels, case_axis));
+      cells.emplace_back(name_of(study, points[best].values, case_axis));
     }
     table.add_row(std::move(cells));
   }
-  return {"gains", "At its best, over " + baseline, std::move(table), true, {}, true};
+  return {"gains", "At its best, over " + word_of(baseline), std::move(table), true, {}, true};
 }
 
-// What the command line may say of questions of one kind alone, and what it says in vain of others.
-struct OfSome {
-  std::vector<std::string_view> words;
-  bool (*has)(const ServeQuestion& question);
-  const char* why;
-};
-
-// Records what the command line says and no point of the study makes use of. A file may say more than is made use of.
+// Records what no point makes use of: a fault of the command line, a warning about the file, which options may
+// complete.
 void check_said(const ServeStudy& study, ServeSource& source) {
-  const std::array<OfSome, 7> all{
-      {{words_of_drawing, [](const auto& q) { return q.trace.empty(); },
-        "says how requests are drawn, and none are: they come from a trace"},
-       {{"rate"}, [](const auto& q) { return q.stages.empty(); }, "is not used: --stages says the rates"},
-       {{"prefix", "prefixes"},
-        [](const auto& q) { return q.trace.empty() && q.reuse > 0.0; },
-        "is not used without --reuse, the share of prompts that begin as others do"},
-       {{"draft_tokens"},
-        [](const auto& q) { return !q.draft.empty(); },
-        "is not used without --draft, which names a model, or tokens"},
-       {{"router"},
-        [](const auto& q) { return q.replicas > 1; },
-        "has nothing to choose from: --replicas of at least 2 is needed"},
-       {{"store", "store_size", "waits"},
-        [](const auto& q) { return q.fetch != Fetch::none; },
-        "is not used unless --fetch says how cached blocks are fetched (any way but none)"},
-       {{"captured"},
-        [](const auto& q) { return !q.by_op; },
-        "is not used: --by-op launches each operation by itself, and no batch from a graph"}}};
-  for (const OfSome& some : all) {
-    const auto is_used = [&](const ServedPoint& point) { return some.has(point.question); };
-    if (std::ranges::any_of(study.points, is_used)) continue;
-    for (const std::string_view word : some.words) {
-      if (source.given.contains(word)) source.fault(std::string(word), some.why);
-    }
+  std::vector<Given> said;
+  for (const ServedPoint& point : study.points) said.push_back(point.said);
+  for (const sim::Fault& vain : said_in_vain(said)) {
+    source.given.contains(vain.where) ? source.fault(vain.where, vain.what) : source.root.warn(vain.where, vain.what);
   }
 }
 
@@ -640,6 +689,7 @@ Results answer_serve(Request& request) {
   answer.tables.push_back({"results", "", table_of(study), true, curves_of(study)});
   if (!study.axes.empty() && study.axes.front() == case_axis) answer.tables.push_back(gains_of(study));
   if (request.says("over_time")) answer.tables.push_back(over_time(study));
+  for (const sim::Fault& vain : config.warnings()) answer.warnings.push_back(vain.where + ": " + vain.what);
   answer.notes = serve_notes(std::vector<ServeResult>(study.points.begin(), study.points.end()));
   if (const std::string& quantity = request.text("sensitivity"); !quantity.empty()) {
     const auto again = [&](Testbed& other) {

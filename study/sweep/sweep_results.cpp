@@ -334,9 +334,8 @@ class Summary {
 
   // Returns the value of the objective, negated if it is maximized; none where the point has no number for it.
   std::optional<double> cost_of(const Objective& objective, const std::vector<Cell>& cells) const {
-    std::optional<double> cost = number_of(cells[place_of(columns_, objective.of)]);
-    if (cost && !objective.minimize) *cost = -*cost;
-    return cost;
+    const std::optional<double> value = number_of(cells[place_of(columns_, objective.of)]);
+    return value && !objective.minimize ? -*value : value;
   }
 
   // Returns the costs, with intervals, in all objectives for which the point has a number.
@@ -353,10 +352,7 @@ class Summary {
   std::optional<double> bound_of(const Objective& objective, const std::vector<Cell>& cells, bool low) const {
     const SweepStudy::Bounds* const bounds = study_.bounds_of(objective.of);
     if (bounds == nullptr) return {};
-    std::optional<double> bound =
-        number_of(cells[place_of(columns_, low == objective.minimize ? bounds->low : bounds->high)]);
-    if (bound && !objective.minimize) *bound = -*bound;
-    return bound;
+    return cost_of({low == objective.minimize ? bounds->low : bounds->high, objective.minimize}, cells);
   }
 
   std::vector<Cell> row_of(const PointAnswer& answer) const {

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
-#include <string_view>
+#include <boost/algorithm/string/replace.hpp>
 #include <system_error>
 #include <utility>
 
@@ -18,12 +18,6 @@ namespace fs = std::filesystem;
 
 constexpr int application_id = 0x63337377;  // "c3sw", which marks SQLite files made by sweeps
 constexpr std::size_t most_columns = 1900;  // SQLite's own limit is 2000
-
-std::string sql_name(std::string_view name) {
-  std::string text = "\"";
-  for (const char c : name) text += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return text + '"';
-}
 
 [[noreturn]] void refuse(const std::string& where, std::string what) {
   throw sim::ConfigError({{where, "", std::move(what)}});
@@ -163,7 +157,7 @@ void SweepStore::check_key(const StoreKey& key) {
 
 void SweepStore::make_tables(const StoreKey& key) {
   std::string columns = "point INTEGER PRIMARY KEY";
-  for (const Column& column : key.columns) columns += ", " + sql_name(column.key);
+  for (const Column& column : key.columns) columns += ", \"" + boost::replace_all_copy(column.key, "\"", "\"\"") + '"';
   execute("BEGIN");
   execute(fmt::format("PRAGMA application_id = {}", application_id));
   execute("CREATE TABLE study (digest TEXT, study TEXT)");

@@ -144,6 +144,16 @@ void check_count(sim::Section& root, const PointSequence& points, std::uint64_t 
              fmt::format("{} points, of which {} are accepted: --most-points takes more", count, most_points));
 }
 
+// Records words about served models that no point makes use of.
+void check_use(sim::Section& root, const PointSequence& points) {
+  if (points.size() > points_tried) return;
+  std::vector<Given> said(points.size());
+  for (std::uint64_t index = 0; index < points.size(); ++index) {
+    for (const Assignment& word : assignments_of(points.point(index), false)) said[index][word.name] = {word.value};
+  }
+  for (const sim::Fault& vain : said_in_vain(said)) root.fault("axes", fmt::format("{}: {}", vain.where, vain.what));
+}
+
 // Returns the quantities of a point. Throws sim::ConfigError where the machine cannot do what is asked or cannot be
 // read.
 PointQuestion::Quantities quantities_at(const SweepStudy& study, MachineCache& machines, const Point& point) {
@@ -498,8 +508,9 @@ SweepStudy read_sweep_study(sim::Section root, Platforms& platforms, std::option
   SweepStudy study{name, about, PointSequence(std::move(axes), drawn), std::move(question), {}, {}, {}, {}, {}};
   study.is_summarized = root.has("summaries");
   check_count(root, study.points, most_points);
-  if (is_clear && root.is_sound("axes") && root.is_sound("sampling"))
-    study.quantities = find_quantities(root, study, platforms);
+  const auto is_sound = [&] { return is_clear && root.is_sound("axes") && root.is_sound("sampling"); };
+  if (ask == Ask::serve && is_sound()) check_use(root, study.points);
+  if (is_sound()) study.quantities = find_quantities(root, study, platforms);
   read_cases(root, study);
   read_goals(root, study);
   read_charts(root, study);

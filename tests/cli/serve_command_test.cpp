@@ -25,7 +25,7 @@ TEST(ServeCommand, FullServesAllThatAStudySpans) {
   const nlohmann::json json = json_of({"serve", file});
   ASSERT_EQ(json["results"].size(), 4u);
   EXPECT_EQ(json["results"][0]["case"], "again");
-  EXPECT_EQ(json["results"][3]["rate"], "8");
+  EXPECT_EQ(json["results"][3]["rate"], 8.0);
   EXPECT_EQ(json["results"][0]["reused_percent"], 0.0);
   EXPECT_GT(json["results"][2]["reused_percent"], 0.0);
   for (const char* key : {"ttft_mean_ms", "ttft_p50_ms", "ttft_p90_ms", "ttft_p99_ms", "tpot_p50_ms", "e2e_p99_ms",

@@ -158,12 +158,11 @@ std::vector<Side> both_sides(study::Request& request) {
 // A Label holds what may distinguish a row from others, each with its name: "bytes 1024".
 using Label = std::vector<std::string>;
 
-// Returns all before the first measured number of a row, except fractions that were asked for.
+// Returns all before the first measured number of a row.
 Label label_of(const Json& row, const std::set<std::string>& asked) {
   Label label;
   for (const auto& [key, value] : row.items()) {
-    if (value.is_number_float() && asked.contains(key)) continue;
-    if (value.is_number_float()) break;
+    if (value.is_number_float() && !asked.contains(key)) break;
     if (value.is_string()) label.push_back(key + " " + value.get<std::string>());
     if (value.is_number()) label.push_back(key + " " + value.dump());
   }

@@ -1,8 +1,11 @@
 #include "study/experiment/experiment.h"
 
 #include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
 
 #include <filesystem>
+#include <map>
 #include <set>
 
 #include "models/kernels/gemm.h"
@@ -358,6 +361,63 @@ TEST_F(ExperimentTest, QuantitiesAreOfOperationsOfTheFile) {
     EXPECT_DOUBLE_EQ(found.at(key).value(), 30.0) << key;
   }
   EXPECT_EQ(found.at("speedup"), std::nullopt) << "nothing can overlap";
+}
+
+using Names = std::set<std::string>;
+
+// Returns the names of those that each operation of a schedule waits for, also by way of others.
+std::map<std::string, Names> waited_for(const Schedule& schedule) {
+  std::map<std::string, Names> before;
+  for (const Operation& operation : schedule) {
+    Names& all = before[operation.name];
+    for (const std::size_t earlier : operation.after) {
+      all.insert(schedule[earlier].name);
+      all.merge(Names(before.at(schedule[earlier].name)));
+    }
+  }
+  return before;
+}
+
+// On streams and by `after` what waits for an operation that is left out waits for whatever it would wait for if the
+// operation were there, but for the operation itself.
+RC_GTEST_FIXTURE_PROP(ExperimentTest, LeavingOperationsOutKeepsTheOrderOfTheOthers, ()) {
+  const auto count = *rc::gen::inRange(2, 10);
+  std::string with_all, with_some;
+  Names left;
+  for (int i = 0; i < count; ++i) {
+    std::string after;
+    for (int earlier = 0; earlier < i; ++earlier) {
+      if (*rc::gen::inRange(0, 3) == 0) after += fmt::format("{}a{}", after.empty() ? "" : ", ", earlier);
+    }
+    const std::string operation =
+        fmt::format("  - {{name: a{}, stream: s{}, after: [{}], delay: 1us", i, *rc::gen::inRange(0, 3), after);
+    const bool is_left_out = i > 0 && *rc::gen::arbitrary<bool>();
+    with_all += operation + "}\n";
+    with_some += operation + (is_left_out ? ", repeat: 0}\n" : "}\n");
+    if (!is_left_out) left.insert(fmt::format("a{}", i));
+  }
+  std::map<std::string, Names> expected = waited_for(of(with_all).graph.schedule());
+  std::erase_if(expected, [&](const auto& one) { return !left.contains(one.first); });
+  for (auto& [name, names] : expected) std::erase_if(names, [&](const auto& one) { return !left.contains(one); });
+  RC_ASSERT(waited_for(of(with_some).graph.schedule()) == expected);
+}
+
+// A piece or a repetition that waits for one that is left out waits for what the same piece or repetition of that would
+// wait for, and a step before the first for nothing.
+TEST_F(ExperimentTest, WhatIsLeftOutStandsForEachPieceAndRepetitionOfIt) {
+  const auto before = waited_for(of("  - {name: a, stream: s, gemm: 4096x4096x4096, pieces: 2}\n"
+                                    "  - {name: b, stream: t, after: [a], repeat: 0, gemm: 4096x4096x4096, pieces: 2}\n"
+                                    "  - {name: c, stream: u, after: [b], gemm: 4096x4096x4096, pieces: 2}\n"
+                                    "  - {name: d, stream: d_$(i), repeat: {i: 3}, delay: 1us}\n"
+                                    "  - {name: e, stream: e_$(i), repeat: {i: 0}, after: [d, e@i-1], delay: 1us}\n"
+                                    "  - {name: f, stream: f_$(i), repeat: {i: 3}, after: [e@i-1], delay: 1us}\n"
+                                    "  - {name: g, stream: g, after: [e], delay: 1us}\n")
+                                     .graph.schedule());
+  EXPECT_EQ(before.at("c[piece=0]"), Names{"a[piece=0]"});
+  EXPECT_EQ(before.at("f[i=0]"), Names{});
+  EXPECT_EQ(before.at("f[i=1]"), Names{"d[i=0]"});
+  EXPECT_EQ(before.at("f[i=2]"), (Names{"d[i=0]", "d[i=1]"}));
+  EXPECT_EQ(before.at("g"), (Names{"d[i=0]", "d[i=1]", "d[i=2]"}));
 }
 
 // The next tests read files of experiments.

@@ -18,9 +18,11 @@
 namespace c3sim::study {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 class LayerFiles : public InFolder {
  protected:
@@ -35,7 +37,14 @@ class LayerFiles : public InFolder {
   // Returns the message about a file that has these lines beside the shipped ones.
   std::string fault_of(const std::string& lines) {
     write_mine(lines);
-    return config_fault([this] { LayerTemplates{with_own()}; });
+    return fault_of_layer("mine");
+  }
+  std::string fault_of_layer(const std::string& layer) const {
+    return config_fault([&] {
+      StepQuestion question = step_of("--model llama3-8b --phase decode");
+      question.model.attention = layer;
+      memory_of(question, LayerTemplates(with_own()));
+    });
   }
 };
 
@@ -158,6 +167,19 @@ TEST_F(LayerFiles, FaultsHaveTheirPlaces) {
            {"kept: [{name: a, operate: scale}]\n", "a row is one of these: rows or tensor"}}) {
     EXPECT_THAT(fault_of(lines), HasSubstr(message)) << lines;
   }
+}
+
+// Models of shipped layers need no other file, and one that has a fault in `kept` alone is refused as a whole. Faults
+// of a file may come of another's, so that both are told; all come of those of common.yaml, which are told alone.
+TEST_F(LayerFiles, FaultyFileStopsWhatAsksForIt) {
+  write("layers/broken.yaml", "forward: [\n");
+  EXPECT_THAT(fault_of("forward: [{part: half_norm, name: a}]\nkept: [{name: b}]\n"),
+              AllOf(HasSubstr("broken.yaml:2"), HasSubstr("mine.yaml:2:9: kept[0].name: a row is one of these")));
+  EXPECT_THAT(fault_of_layer("broken"), HasSubstr("broken.yaml:2"));
+  EXPECT_THAT(fault_of_layer("other"), HasSubstr("broken.yaml:2"));
+  EXPECT_THAT(fault_of_layer("attention"), IsEmpty());
+  write("layers/common.yaml", "parts: {half_norm: {rows: []}}\nlet: 1\n");
+  EXPECT_THAT(fault_of_layer("attention"), AllOf(HasSubstr("common.yaml:2"), Not(HasSubstr("attention.yaml"))));
 }
 
 // These files can be read, and no step can be written from them.

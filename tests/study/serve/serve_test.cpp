@@ -1,6 +1,7 @@
 #include "study/serve/serve.h"
 
 #include "sim/config/config_error.h"
+#include "study/report/statistics.h"
 #include "tests/folder.h"
 #include "tests/study/step/step_questions.h"
 #include "tests/testing.h"
@@ -149,7 +150,7 @@ TEST(Serve, FullOfExpertsOnEightGpusServesMoreThanOne) {
   EXPECT_LT(rate(eight), 16.0 * rate(alone));
   EXPECT_GT(eight.cache_tokens, 8 * alone.cache_tokens);
   EXPECT_LT(eight.energy.value(), 2.0 * alone.energy.value());
-  EXPECT_LT(eight.mean_error(), 0.1);
+  EXPECT_LT(mean(eight.errors), 0.1);
 }
 
 BlockCopies copies_of_llama(std::int64_t block) {
