@@ -537,6 +537,8 @@ const Words<models::ElementwiseSpec>& words_of(const models::ElementwiseSpec&) {
       {"read", [](auto& s) { return value_of(s.read, none_too); }, "on each GPU"},
       {"write", [](auto& s) { return value_of(s.written, none_too); }, "on each GPU"},
       {"flops", [](auto& s) { return number_of(s.flops, 0.0, 1e18); }, "vector operations"},
+      {"width", [](auto& s) { return number_of(s.width, 1.0, most_width); },
+       "how much faster than a framework's norms it reduces a row, as compiled kernels do; 1 unless given"},
       {"reduces", [](auto& s) { return value_of(s.reduces); },
        "rows to numbers that their elements wait for, as norms do"},
       {"row", [](auto& s) { return whole_of(s.row, 1, most); }, "elements of such a row; 4096 unless given"},
@@ -567,6 +569,8 @@ const Words<models::RemoteKernelSpec>& words_of(const models::RemoteKernelSpec&)
 const Words<models::FusedSpec>& words_of(const models::FusedSpec&) {
   static const Words<models::FusedSpec> words{
       {"gemm", [](auto& s) { return value_of(s.gemm); }, "of each GPU", always},
+      {"weights", [](auto& s) { return value_of(s.gemm.weights); },
+       "format of weights that its GEMM unpacks; that of the product unless given", never, Whom::files},
       {"dtype", [](auto& s) { return value_of(s.gemm.dtype); }, operation_dtype_help},
       {"layout", [](auto& s) { return value_of(s.gemm.layout); },
        "how the operands of its GEMM lie: forward unless given, input_gradient or weight_gradient", never, Whom::files},
