@@ -302,8 +302,8 @@ Value dtypes_of(StepQuestion& question) {
       const auto known = std::ranges::find(parts_with_formats, of, [](const auto& one) { return one.first; });
       if (known == parts_with_formats.end()) {
         in.arguments.fault(in.option, in_quotes(of) +
-                                          " has no format: weights, activations, cache and gradients are "
-                                          "accepted, and a format by itself, of products");
+                                          " has no format: weights, attention, activations, cache and "
+                                          "gradients are accepted, and a format by itself, of products");
       } else {
         question.formats.*known->second = in.arguments.choice<models::Dtype>(in.option, part.substr(equals + 1));
       }

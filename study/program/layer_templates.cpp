@@ -612,7 +612,11 @@ Written write_forward(StepWriter& writer, bool again) {
   const Half half = writer.question().half;
   const LayerTemplates& templates = writer.templates();
   writer.do_again(again);
-  if (half == Half::both || half == Half::attention) templates.write(writer, attention_of(writer.model()) + ".forward");
+  if (half == Half::both || half == Half::attention) {
+    StepQuestion of_layer = writer.ask(writer.question().of_attention());
+    templates.write(writer, attention_of(writer.model()) + ".forward");
+    writer.ask(std::move(of_layer));
+  }
   if (half == Half::experts) templates.write(writer, "experts_call");
   if (half == Half::both || half == Half::feed_forward)
     templates.write(writer, feed_forward_of(writer.model()) + ".forward");
@@ -641,8 +645,12 @@ std::vector<Tensor> tensors_of_layer(const StepQuestion& question, const LayerTe
                                      std::string_view list) {
   std::vector<Tensor> tensors =
       templates.tensors(question, fmt::format("{}.{}", feed_forward_of(question.model), list));
-  std::ranges::move(templates.tensors(question, fmt::format("{}.{}", attention_of(question.model), list)),
-                    std::back_inserter(tensors));
+  // Weights count in the format of the others.
+  const double larger = list == "weights" ? question.of_attention().weight_element() / question.weight_element() : 1.0;
+  for (Tensor& one : templates.tensors(question, fmt::format("{}.{}", attention_of(question.model), list))) {
+    one.elements *= larger;
+    tensors.push_back(std::move(one));
+  }
   return tensors;
 }
 

@@ -261,6 +261,13 @@ FaultList faults_but_memory(const StepQuestion& question, const models::Platform
   faults.add_if(activations && !platform.gpu.gemm.precision(*activations), "dtype",
                 "{} has no matrix rate of {}, in which attention and the router multiply: {} are accepted",
                 platform.name, activations ? to_string(*activations) : "", fmt::format("{}", fmt::join(known, ", ")));
+  const models::Dtype attention = question.formats.attention.value_or(question.activation_format());
+  faults.add_if(
+      attention != question.activation_format() || (question.formats.attention && question.phase == Phase::train),
+      "dtype",
+      "attention has the format of all weights or, in decode and prefill, that of activations: none, or {}, is "
+      "accepted",
+      to_string(question.activation_format()));
   faults.add_if(question.formats.gradients && question.phase != Phase::train, "dtype",
                 "there are no gradients: --phase train is accepted beside a format of theirs");
   faults.add_if(question.formats.cache && question.phase == Phase::train, "dtype", "training has no cached tokens");

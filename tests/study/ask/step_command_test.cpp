@@ -58,6 +58,7 @@ class StepDraw {
     if (rarely()) one.formats.weights = of({models::Dtype::mxfp4, models::Dtype::int4});
     if (rarely()) one.formats.cache = models::Dtype::fp8;
     if (rarely()) one.formats.activations = models::Dtype::bf16;
+    if (rarely()) one.formats.attention = one.activation_format();
     if (rarely()) one.pause = sim::Time(1'500'000);
     if (rarely()) one.tokens = of({33, 1021});
     return one;
