@@ -110,8 +110,11 @@ double lane_cycles(const ElementwiseSpec& spec, const GpuSpec& gpu) {
 
 std::string to_string(const ElementwiseSpec& spec) {
   std::string text = fmt::format("{} read, {} written", sim::to_string(spec.read), sim::to_string(spec.written));
-  if (spec.flops > sim::Flops(0.0)) text += fmt::format(", {:.3g} operations", spec.flops.value());
-  if (!spec.operation.empty()) text += fmt::format(", operator {}", spec.operation);
+  if (!spec.operation.empty()) {
+    text += fmt::format(", operator {}", spec.operation);
+  } else if (spec.flops > sim::Flops(0.0)) {
+    text += fmt::format(", {:.3g} operations", spec.flops.value());
+  }
   if (spec.reduces) text += fmt::format(", rows of {} reduced", spec.row);
   if (spec.strided) text += ", strided";
   if (spec.threads > 0) text += fmt::format(", {} threads of {}", spec.threads, sim::to_string(spec.access));
