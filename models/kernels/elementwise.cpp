@@ -12,8 +12,6 @@ namespace {
 
 constexpr int on_a_cu = 2;  // workgroups that fit a CU, if the spec gives their number
 
-CuResources part_of(const CuResources& cu) { return {cu.lds / on_a_cu, cu.registers / on_a_cu, cu.waves / on_a_cu}; }
-
 // Returns the length of a row in pieces of StreamSpec::piece_of_row elements. No row is longer than the array.
 double length_of_row(const ElementwiseSpec& spec) {
   return std::min(static_cast<double>(spec.row) / spec.width, spec.bytes().value()) / StreamSpec::piece_of_row;
@@ -142,7 +140,7 @@ Kernel elementwise_kernel(const GpuSpec& gpu, const ElementwiseSpec& spec, const
   kernel.shape.tenant = Tenant::stream;
   const bool counted = spec.workgroups > 0;
   kernel.shape.workgroups = counted ? spec.workgroups : gpu.memory.xcds * mask.cus(gpu.cus_per_xcd);
-  kernel.shape.workgroup = counted ? part_of(gpu.cu) : gpu.cu;
+  kernel.shape.workgroup = counted ? gpu.cu / on_a_cu : gpu.cu;
   kernel.shape.stream = stream;
   if (spec.strided) kernel.start_up += gpu.streams.indexing;
   kernel.work = spec.bytes().value() / kernel.shape.workgroups;
