@@ -153,8 +153,7 @@ std::optional<KnownWork> collective_of(const JsonRecord& event) {
   const std::string_view type = event.text("args.dtype");
   if (in.value_or(-1) < 0 || out.value_or(-1) < 0 || ranks.value_or(-1) < 0 || type.empty()) {
     return no_trial(
-        fmt::format("{} without its size: 'In msg nelems', 'Out msg nelems', 'dtype' and 'Group size' are "
-                    "accepted",
+        fmt::format("{} without its size: 'In msg nelems', 'Out msg nelems', 'dtype' and 'Group size' are accepted",
                     printable(name)));
   }
   const ScalarType* const element = scalar_type(type);

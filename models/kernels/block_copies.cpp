@@ -19,9 +19,6 @@ sim::BytesPerSecond rate_alone(const SdmaCopySpec& spec, const CopyCallsSpec& ca
   return std::min(calls.host_rate, spec.to == host_device ? fabric.device_to_host_rate : fabric.host_to_device_rate);
 }
 
-// Returns the number of calls: with Submission::each every copy takes one.
-std::int64_t calls_of(const SdmaCopySpec& spec) { return spec.submit == Submission::each ? spec.copies : 1; }
-
 sim::Task<> make_calls(SubmittingThread& thread, std::int64_t count, sim::Time call, sim::Latch& made) {
   constexpr SubmittingThread::Occupation calling{"copy calls", "blocks"};
   co_await thread.work(count * call, calling);
@@ -48,7 +45,8 @@ sim::Task<SdmaCopyPhases> run_block_copies(Host& host, std::span<SdmaComplex* co
   const auto copies = static_cast<double>(spec.copies);
   const sim::Time gap = gap_between_blocks(spec, calls, sdma);
   const sim::Time data = sim::to_time(spec.bytes / rate_alone(spec, calls, sdma, fabric.spec()));
-  const sim::Time apart = std::max(gap + data, spec.submit == Submission::each ? calls.call : sim::Time(0));
+  const bool each = spec.submit == Submission::each;  // every copy takes a call
+  const sim::Time apart = std::max(gap + data, each ? calls.call : sim::Time(0));
 
   SubmittingThread& thread = host.thread_of(complex.gpu());
   const sim::Time asked = simulator.now();
@@ -57,7 +55,7 @@ sim::Task<SdmaCopyPhases> run_block_copies(Host& host, std::span<SdmaComplex* co
       spec.submit == Submission::batch ? spec.copies * host.spec().submission.packet_write : sim::Time(0);
   co_await thread.work(calls.call + packets, {"copy call", "blocks"});
   const sim::Time called = simulator.now();
-  simulator.spawn("calls that copy blocks", make_calls(thread, calls_of(spec) - 1, calls.call, made));
+  simulator.spawn("calls that copy blocks", make_calls(thread, each ? spec.copies - 1 : 0, calls.call, made));
   co_await simulator.delay(calls.start - calls.call);
   const sim::Time started = simulator.now();
 
@@ -80,20 +78,11 @@ namespace {
 
 constexpr int blocks_on_a_cu = 4;  // workgroups of 512 threads on a CU of 2048
 
-// Returns a demand whose progress counts in bytes. What is under way are loads.
+// What is under way are loads.
 Demand demand_of(Node& node, const SdmaCopySpec& spec) {
   const bool pulled = spec.from == host_device;
-  Demand demand;
-  PeerDemand& peer = demand.peer.emplace();
-  peer.gpu = pulled ? host_device : spec.to;
-  peer.link_bytes = 1.0;
-  peer.pulled = pulled;
-  const Traffic read{1.0, 0.0, 0.0};
-  const Traffic written{0.0, 1.0, 0.0};
-  demand.own = {1.0, pulled ? written : read, {}};
-  if (peer.gpu != host_device) peer.memory.below_l2 = written;
+  Demand demand = moving_demand(pulled ? host_device : spec.to, pulled);
   demand.in_flight = std::min(spec.bytes, node.spec().host.copies.workgroup_in_flight);
-  demand.waits = true;
   demand.waits_for_own = !pulled;
   demand.waits_for_peer = false;
   if (pulled) demand.step_latency = 2 * node.fabric().route(spec.from, spec.to).latency;
@@ -101,12 +90,11 @@ Demand demand_of(Node& node, const SdmaCopySpec& spec) {
 }
 
 Kernel kernel_of(Node& node, const SdmaCopySpec& spec, Stream stream) {
-  const CuResources& cu = node.spec().gpu.cu;
   Kernel kernel;
   kernel.shape.name = "gather";
   kernel.shape.tenant = Tenant::remote;
   kernel.shape.workgroups = static_cast<int>(spec.copies);
-  kernel.shape.workgroup = {cu.lds / blocks_on_a_cu, cu.registers / blocks_on_a_cu, cu.waves / blocks_on_a_cu};
+  kernel.shape.workgroup = node.spec().gpu.cu / blocks_on_a_cu;
   kernel.shape.stream = std::move(stream);
   kernel.work = spec.bytes.value();
   kernel.demand = [demand = demand_of(node, spec)](int, const Footing&) { return demand; };

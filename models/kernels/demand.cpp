@@ -49,6 +49,17 @@ double let_through(const Demand& demand, const MemorySpec& memory) {
 
 }  // namespace
 
+Demand moving_demand(int peer, bool pulled) {
+  const Traffic read{1.0, 0.0, 0.0};
+  const Traffic written{0.0, 1.0, 0.0};
+  Demand demand;
+  demand.own = {1.0, pulled ? written : read, {}};
+  PeerDemand& other = demand.peer.emplace(PeerDemand{.gpu = peer, .link_bytes = 1.0, .pulled = pulled, .memory = {}});
+  if (peer != host_device) other.memory.below_l2 = pulled ? read : written;
+  demand.waits = true;
+  return demand;
+}
+
 void hold_of_turn(Demand& demand, const MemorySpec& memory, sim::Bytes set, int xcds) {
   const double in_l2 = memory.held_in_l2_of_turn(set, xcds);
   const double in_cache = std::max(in_l2, memory.held_of_turn(set));

@@ -68,6 +68,9 @@ struct Demand {
   double cap = std::numeric_limits<double>::infinity();  // units per second, whatever the clock
 };
 
+// Returns a demand whose progress counts in bytes, each read at one GPU, or the host, and written at the other.
+Demand moving_demand(int peer, bool pulled);
+
 // Adapts the demand of a kernel that finds nothing in caches to repeated runs, on `xcds` XCDs, over arrays of `set`
 // bytes in all. What L2s and Infinity Cache hold of these is not loaded from, and not waited for at, the levels below.
 void hold_of_turn(Demand& demand, const MemorySpec& memory, sim::Bytes set, int xcds);

@@ -12,8 +12,6 @@ namespace {
 
 constexpr int on_a_cu = 2;  // workgroups that fit a CU, if the spec gives their number
 
-CuResources part_of(const CuResources& cu) { return {cu.lds / on_a_cu, cu.registers / on_a_cu, cu.waves / on_a_cu}; }
-
 // Returns the length of a row in pieces of StreamSpec::piece_of_row elements. No row is longer than the array.
 double length_of_row(const ElementwiseSpec& spec) {
   return std::min(static_cast<double>(spec.row) / spec.width, spec.bytes().value()) / StreamSpec::piece_of_row;
@@ -110,8 +108,11 @@ double lane_cycles(const ElementwiseSpec& spec, const GpuSpec& gpu) {
 
 std::string to_string(const ElementwiseSpec& spec) {
   std::string text = fmt::format("{} read, {} written", sim::to_string(spec.read), sim::to_string(spec.written));
-  if (spec.flops > sim::Flops(0.0)) text += fmt::format(", {:.3g} operations", spec.flops.value());
-  if (!spec.operation.empty()) text += fmt::format(", operator {}", spec.operation);
+  if (!spec.operation.empty()) {
+    text += fmt::format(", operator {}", spec.operation);
+  } else if (spec.flops > sim::Flops(0.0)) {
+    text += fmt::format(", {:.3g} operations", spec.flops.value());
+  }
   if (spec.reduces) text += fmt::format(", rows of {} reduced", spec.row);
   if (spec.strided) text += ", strided";
   if (spec.threads > 0) text += fmt::format(", {} threads of {}", spec.threads, sim::to_string(spec.access));
@@ -139,7 +140,7 @@ Kernel elementwise_kernel(const GpuSpec& gpu, const ElementwiseSpec& spec, const
   kernel.shape.tenant = Tenant::stream;
   const bool counted = spec.workgroups > 0;
   kernel.shape.workgroups = counted ? spec.workgroups : gpu.memory.xcds * mask.cus(gpu.cus_per_xcd);
-  kernel.shape.workgroup = counted ? part_of(gpu.cu) : gpu.cu;
+  kernel.shape.workgroup = counted ? gpu.cu / on_a_cu : gpu.cu;
   kernel.shape.stream = stream;
   if (spec.strided) kernel.start_up += gpu.streams.indexing;
   kernel.work = spec.bytes().value() / kernel.shape.workgroups;

@@ -20,21 +20,11 @@ sim::Bytes dirty_at_the_end(Node& node, const RemoteKernelSpec& spec) {
   return node.gpu(spec.gpu).memory().dirty_in_l2(peers_of(spec) * spec.bytes) / peers_of(spec);
 }
 
-// Returns a demand whose progress counts in bytes, each read at one GPU and written at the other. Workgroups deal what
-// they have under way evenly to the peers.
+// Workgroups deal what they have under way evenly to the peers.
 Demand demand_of(const RcclSpec& loop, const RemoteKernelSpec& spec, std::size_t stream) {
-  Demand demand;
-  PeerDemand& peer = demand.peer.emplace();
-  peer.gpu = spec.peers[stream];
-  peer.link_bytes = 1.0;
-  peer.pulled = spec.access == RemoteAccess::load;
-  const Traffic read{1.0, 0.0, 0.0};
-  const Traffic written{0.0, 1.0, 0.0};
-  demand.own = {1.0, peer.pulled ? written : read, {}};
-  peer.memory.below_l2 = peer.pulled ? read : written;
+  Demand demand = moving_demand(spec.peers[stream], spec.access == RemoteAccess::load);
   demand.in_flight = loop.workgroup_in_flight / peers_of(spec);
   demand.bytes_per_unit = 2.0;
-  demand.waits = true;
   demand.step_latency = loop.workgroup_latency;
   return demand;
 }

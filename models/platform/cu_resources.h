@@ -23,6 +23,7 @@ struct CuResources {
     return *this;
   }
   CuResources operator-() const { return {-lds, -registers, -waves}; }
+  CuResources operator/(int parts) const { return {lds / parts, registers / parts, waves / parts}; }
   bool operator==(const CuResources&) const = default;
 };
 

@@ -83,10 +83,10 @@ std::map<std::string, const sim::Parameter*> by_named_path(const Platform& platf
 
 // Returns a row for each parameter that differs or that only one platform has; those of `first` come first.
 ResultTable difference_table(const Platform& first, const Platform& second, const std::string& filter, bool sources) {
-  // A platform with --set, or one that a fit wrote, has the name of that from which it comes.
-  const bool is_same_name = first.spec.name == second.spec.name;
-  const std::string name = first.spec.name + (is_same_name ? " as asked" : "");
-  const std::string other_name = second.spec.name + (is_same_name ? " of --against" : "");
+  // A platform with --set has the name of that from which it comes.
+  const bool is_same_name = first.title == second.title;
+  const std::string name = first.title + (is_same_name ? " as asked" : "");
+  const std::string other_name = second.title + (is_same_name ? " of --against" : "");
   ResultTable table({{"parameter", "parameter", ""},
                      {"value", name, ""},
                      {"kind", "kind", ""},
@@ -137,8 +137,8 @@ Results answer_platform(Request& request) {
     const bool is_same = table.rows().empty();
     Results results{platform.spec.name, {{"results", "", std::move(table)}}};
     if (is_same) {
-      results.notes = {"No parameter that was asked for differs between " + platform.spec.name + " and " +
-                       other.spec.name + "."};
+      results.notes = {"No parameter that was asked for differs between " + platform.title + " and " + other.title +
+                       "."};
     }
     return request.finish(platform, std::move(results));
   }

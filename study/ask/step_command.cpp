@@ -142,8 +142,7 @@ std::string word_of_host(const StepResult& result, const Platform& platform) {
   }
   return fmt::format(
       "The step is bound by the host{}: for {:.0f} % of the time the GPU waits for what the host has not launched yet, "
-      "at "
-      "{}. From a captured graph (--graph) operations are not launched one by one.",
+      "at {}. From a captured graph (--graph) operations are not launched one by one.",
       is_assumed ? " (assumed)" : "", 100.0 * (sim::to_seconds(result.host) / sim::to_seconds(result.time)),
       fmt::join(values, ", "));
 }
@@ -200,7 +199,8 @@ Results answer_step(Request& request) {
 std::string experiment_text(const StepQuestion& question, const StepMachine& machine,
                             const std::string& machine_lines) {
   const std::vector<StepBlock> blocks = step_blocks(question, most_layers, machine);
-  std::size_t operations = 1;  // as the reader of experiments counts them
+  const bool pauses = question.pause > sim::Time(0);
+  std::size_t operations = pauses ? 2 : 1;  // as the reader of experiments counts them
   for (const StepBlock& block : blocks) {
     const std::size_t once = block.operations.size();
     operations += block.layers > 0 ? static_cast<std::size_t>(block.layers) * (1 + once) : once;
@@ -208,12 +208,18 @@ std::string experiment_text(const StepQuestion& question, const StepMachine& mac
   if (operations > most_operations)
     throw too_large(fmt::format("{} operations", operations), fmt::format("{}", most_operations));
   std::string text =
-      fmt::format("# A step of {}: {}, {} x {} tokens, {} cached, on {} GPUs. Times of kernels {}.\n",
-                  question.model.name, to_string(question.phase), question.batch, question.tokens, question.context,
-                  question.gpus(), question.graph ? "from a captured graph" : "launched op by op");
+      fmt::format("# A step of {}: {}, {} x {} tokens, {} cached, on {} GPUs, launched {}.\n", question.model.name,
+                  to_string(question.phase), question.batch, question.tokens, question.context, question.gpus(),
+                  question.graph ? "from a captured graph" : "op by op");
   text += fmt::format("name: {}\n{}launch: {}\noperations:\n", question.model.name,
                       machine_lines.empty() ? fmt::format("platform: {}\n", machine.platform.name) : machine_lines,
                       to_string(question.launch()));
+  if (pauses) {
+    text += fmt::format(
+        "  # The makespan has this pause, which the step's time leaves out.\n"
+        "  - {{name: {0}, stream: {0}, host: {1}}}\n",
+        pause_name, time_text(question.pause));
+  }
   // Other GPUs of the node would compute, too, and not wait for the collectives of these.
   std::vector<int> first_gpus(question.gpus() < machine.platform.gpus ? static_cast<std::size_t>(question.gpus()) : 0);
   std::iota(first_gpus.begin(), first_gpus.end(), 0);

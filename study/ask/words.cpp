@@ -152,8 +152,7 @@ const Words<C3Trial>& words_of(const C3Trial&) {
        "c3_sp_rp are held against, alone, always has the library's"},
       {"reserve", [](auto& q) { return count_of(q.scenario.reserved, 0, all_cus); },
        "CUs of each GPU that c3_rp, c3_sp_rp and conccl_rp keep from the GEMM, 0 for none (unless given, the best "
-       "power of "
-       "two, as in the paper, and of conccl_rp as described below)"},
+       "power of two, as in the paper, and of conccl_rp as described below)"},
       {"delay", [](auto& q) { return value_of(q.scenario.delay); },
        "What the operation launched second is launched after the first (0s unless given)"},
       {"barrier", [](auto& q) { return value_of(q.scenario.barrier); },
@@ -183,9 +182,8 @@ const Words<GemmTrial>& words_of(const GemmTrial&) {
        "that have carried data not long ago (traffic), or a collective that has just ended"},
       {"operands", [](auto& q) { return value_of(q.operands); },
        "In a loop: the same every time, which the caches hold (warm); others, after work that filled the caches "
-       "(cold); "
-       "or sets by turns that exceed them, as tuners have (rotating); the same, as far as caches hold them, unless "
-       "given"},
+       "(cold); or sets by turns that exceed them, as tuners have (rotating); the same, as far as caches hold them, "
+       "unless given"},
       {"quantise", [](auto& q) { return value_of(q.quantise); },
        "The second operand comes in bf16, and a kernel rounds it to fp8 with a scale for each row, which is timed with "
        "the product: what a layer with fp8 weights runs"},
@@ -270,8 +268,7 @@ const GemmTrial& trial_in(const GemmTrial& asked, const Given& given, std::vecto
     if (!says(given, word)) continue;
     faults.push_back(
         {std::string(word), "",
-         "tells of a collective that came before the GEMM, and none did: --before collective says that one "
-         "did"});
+         "tells of a collective that came before the GEMM, and none did: --before collective says that one did"});
   }
   return asked;
 }
@@ -302,8 +299,8 @@ Value dtypes_of(StepQuestion& question) {
       const auto known = std::ranges::find(parts_with_formats, of, [](const auto& one) { return one.first; });
       if (known == parts_with_formats.end()) {
         in.arguments.fault(in.option, in_quotes(of) +
-                                          " has no format: weights, activations, cache and gradients are "
-                                          "accepted, and a format by itself, of products");
+                                          " has no format: weights, attention, activations, cache and "
+                                          "gradients are accepted, and a format by itself, of products");
       } else {
         question.formats.*known->second = in.arguments.choice<models::Dtype>(in.option, part.substr(equals + 1));
       }
@@ -540,6 +537,8 @@ const Words<models::ElementwiseSpec>& words_of(const models::ElementwiseSpec&) {
       {"reduces", [](auto& s) { return value_of(s.reduces); },
        "rows to numbers that their elements wait for, as norms do"},
       {"row", [](auto& s) { return whole_of(s.row, 1, most); }, "elements of such a row; 4096 unless given"},
+      {"width", [](auto& s) { return number_of(s.width, 1.0, most_width); },
+       "how much faster than a framework's norms it reduces a row, as compiled kernels do; 1 unless given"},
       {"strided", [](auto& s) { return value_of(s.strided); },
        "the place of each element is worked out, as in parts of arrays"}};
   return words;
@@ -570,6 +569,8 @@ const Words<models::FusedSpec>& words_of(const models::FusedSpec&) {
       {"dtype", [](auto& s) { return value_of(s.gemm.dtype); }, operation_dtype_help},
       {"layout", [](auto& s) { return value_of(s.gemm.layout); },
        "how the operands of its GEMM lie: forward unless given, input_gradient or weight_gradient", never, Whom::files},
+      {"weights", [](auto& s) { return value_of(s.gemm.weights); },
+       "format of weights that its GEMM unpacks; that of the product unless given", never, Whom::files},
       {"kind", [](auto& s) { return fused_kind_of(s.kind); },
        "of its result, or all_gather of its operand; reduce_scatter unless given", at_points},
       {"path", [](auto& s) { return value_of(s.path); }, "direct unless given"},

@@ -538,6 +538,16 @@ bool says_fp8_cache(ConfigJson& keys, const Json& said) {
   return is_fp8;
 }
 
+// Returns whether a list of modules has attention as a whole in all layers, as "model.layers.*.self_attn" does and
+// "re:.*self_attn.*".
+bool has_attention(const Json& list) {
+  return std::ranges::any_of(list, [](const Json& module) {
+    std::string name = module.is_string() ? module.get<std::string>() : "";
+    name.erase(name.find_last_not_of(".*$") + 1);
+    return name.ends_with("attn") && name.find_first_of("0123456789") == std::string::npos;
+  });
+}
+
 // Takes formats from quantization_config. With fp8 weights, products are computed in fp8; weights of four bits are
 // unpacked and multiplied in bf16. Activations keep their format, and so does the cache unless fp8 is said.
 void take_quantization(ConfigJson& keys, ReadModel& read) {
@@ -564,9 +574,14 @@ void take_quantization(ConfigJson& keys, ReadModel& read) {
   // any case (study/network/step_question.h).
   for (const char* const list : {"modules_to_not_convert", "ignore", "exclude_modules"}) {
     const Json kept = said_by(said, list);
-    if (!kept.is_array() || !read.formats.weights || kept.dump().find("attn") == std::string::npos) continue;
-    keys.remark(quantization_key, fmt::format("{}: weights of attention keep their format there, and count in {} here",
-                                              list, models::to_string(*read.formats.weights)));
+    if (!kept.is_array() || !read.formats.weights) continue;
+    if (has_attention(kept)) read.formats.attention = read.formats.activations.value_or(models::Dtype::bf16);
+    for (const auto& [part, name] : {std::pair("attention", "attn"), {"shared experts", "shared_expert"}}) {
+      const bool counts = name == std::string_view("attn") && read.formats.attention;
+      if (counts || kept.dump().find(name) == std::string::npos) continue;
+      keys.remark(quantization_key, fmt::format("{}: weights of {} keep their format there, and count in {} here", list,
+                                                part, models::to_string(*read.formats.weights)));
+    }
   }
   if (said.is_object() && said.contains("weight_block_size") && !said["weight_block_size"].is_null())
     keys.remark(quantization_key,
@@ -614,8 +629,7 @@ void check_layer_types(ConfigJson& keys, const ModelSpec& model) {
     if ((kind == "full_attention") == (window == 0)) continue;
     is_right = false;
     keys.fault(
-        key, fmt::format("{} of layer {} is not what is computed, {}: where that is meant, --ignore {} is "
-                         "accepted",
+        key, fmt::format("{} of layer {} is not what is computed, {}: where that is meant, --ignore {} is accepted",
                          in_short(kind), layer,
                          window == 0 ? "attention to all tokens" : fmt::format("a window of {} tokens", window), key));
   }

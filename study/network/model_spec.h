@@ -112,6 +112,7 @@ struct LayerKind {
 // Formats says in which format each kind of data lies in memory; nullopt means the format of the products.
 struct Formats {
   std::optional<models::Dtype> weights{};
+  std::optional<models::Dtype> attention{};    // weights of its products, which then multiply as activations do
   std::optional<models::Dtype> activations{};  // the stream between products, and what GPUs exchange of it
   std::optional<models::Dtype> cache{};        // keys and values
   std::optional<models::Dtype> gradients{};
@@ -119,8 +120,9 @@ struct Formats {
   auto operator<=>(const Formats&) const = default;
 };
 
-inline constexpr std::array<std::pair<std::string_view, std::optional<models::Dtype> Formats::*>, 4> parts_with_formats{
+inline constexpr std::array<std::pair<std::string_view, std::optional<models::Dtype> Formats::*>, 5> parts_with_formats{
     {{"weights", &Formats::weights},
+     {"attention", &Formats::attention},
      {"activations", &Formats::activations},
      {"cache", &Formats::cache},
      {"gradients", &Formats::gradients}}};

@@ -3,13 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <numeric>
-#include <optional>
 #include <sstream>
 
 #include "sim/config/config_error.h"
+#include "sim/config/config_text.h"
 #include "sim/config/measurement_text.h"
 
 namespace c3sim::study {
@@ -19,12 +18,8 @@ namespace {
 constexpr double steepest = 8.0;
 constexpr double rounding = 0.01;  // tolerance of sums of shares
 
-std::optional<double> number_in(std::string_view text) {
-  double value = 0.0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || !std::isfinite(value)) return {};
-  return value;
-}
+// Returns the number from 0 that the text is.
+sim::ParsedQuantity number_in(std::string_view text) { return sim::parse_quantity(text, sim::Dimension::number); }
 
 // Returns the probability that a token chooses each expert: proportional to the shares, at most 1, `used` in sum.
 std::vector<double> chances(std::vector<double> shares, std::int64_t used) {
@@ -127,8 +122,8 @@ Routing read_routing(const std::string& text) {
   if (text.empty() || text == "even") return {};
   if (text == "dealt") return {.dealt = true, .told = text};
   if (text.starts_with(power)) {
-    const std::optional<double> alpha = number_in(std::string_view(text).substr(power.size()));
-    if (alpha && *alpha >= 0.0 && *alpha <= steepest) return {.power = *alpha, .told = text};
+    const sim::ParsedQuantity alpha = number_in(std::string_view(text).substr(power.size()));
+    if (alpha.ok() && alpha.value <= steepest) return {.power = alpha.value, .told = text};
     throw sim::ConfigError({{"--routing", "",
                              fmt::format("'{}' has no power: power:ALPHA with a number from 0 to {} is accepted",
                                          text.substr(0, 60), steepest)}});
@@ -140,14 +135,14 @@ Routing read_routing(const std::string& text) {
   for (int number = 1; std::getline(lines, line); ++number) {
     if (!line.empty() && line.back() == '\r') line.pop_back();
     if (line.empty() || line.starts_with('#')) continue;
-    const std::optional<double> share = number_in(line);
-    if (!share || *share < 0.0) {
+    const sim::ParsedQuantity share = number_in(line);
+    if (!share.ok()) {
       faults.push_back(
           {fmt::format("{}:{}", text, number), "",
            fmt::format("'{}' is no share of the tokens: a number from 0 on each line is accepted, one for each expert",
                        line.substr(0, 60))});
     } else {
-      routing.shares.push_back(*share);
+      routing.shares.push_back(share.value);
     }
   }
   const double sum = std::accumulate(routing.shares.begin(), routing.shares.end(), 0.0);

@@ -48,6 +48,14 @@ void StepQuestion::take(const ReadModel& read) {
   formats = read.formats;
 }
 
+StepQuestion StepQuestion::of_attention() const {
+  StepQuestion one = *this;
+  if (!formats.attention) return one;
+  one.dtype = activation_format();
+  one.formats.weights.reset();
+  return one;
+}
+
 std::vector<LayerGroup> StepQuestion::groups(FewLayers few, int stage) const {
   std::int64_t before = 0;
   for (int earlier = 0; earlier < stage; ++earlier) before += layers_of(earlier);

@@ -234,6 +234,9 @@ struct StepQuestion : Split {
   std::int64_t new_tokens() const { return batch * tokens + decoding; }  // of a replica
   // Takes the model, and the formats that its file gives unless the question already asks for other than the default.
   void take(const ReadModel& read);
+  // Returns the question of the attention halves, whose weights may have the format of activations while others are
+  // smaller.
+  StepQuestion of_attention() const;
 };
 
 // StepWords are a question as the user words it, before its model has been read.

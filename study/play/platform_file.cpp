@@ -89,10 +89,12 @@ Platform read_platform(const std::filesystem::path& file, const Settings& settin
   // Further assignments need neither correlations nor the ranges and sources of parameters.
   unread.leave_out("correlations");
   unread.keep_values_only();
+  std::string title = spec.name + (file.stem() == spec.name ? "" : " (" + file.string() + ")");
   return {std::move(spec),     std::move(unread),
           config.parameters(), config.resolved(),
           std::move(warnings), {config_folders.begin(), config_folders.end()},
-          std::move(kernels),  settings};
+          std::move(kernels),  settings,
+          std::move(title)};
 }
 
 Platform beside(Platform platform, Beside asked) {

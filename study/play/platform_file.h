@@ -39,6 +39,7 @@ struct Platform {
   std::vector<std::filesystem::path> config_folders;  // the folders used to read it
   models::GemmKernelTables kernels;                   // the tables of its libraries' kernels
   Settings settings;                                  // the assignments used to read it
+  std::string title;  // its name, with the file where that has another name, as one that a fit wrote
   Beside asked = {};
 };
 

@@ -193,6 +193,7 @@ class RowReader {
 };
 
 constexpr auto piece_stream = "pieces";
+constexpr std::int64_t largest = models::GemmShape::largest_extent;
 
 }  // namespace
 
@@ -233,8 +234,17 @@ class LayerValues {
     const auto formula = row.formulas.find(key);
     return formula == row.formulas.end() ? otherwise : number(formula->second, call);
   }
-  std::int64_t integer(const LayerRow& row, std::string_view key, const Call& call, std::int64_t otherwise) const {
-    return std::llround(number(row, key, call, static_cast<double>(otherwise)));
+  // Returns the count that an expression came to, but for what its divisions lost.
+  static std::int64_t whole(double count, std::string_view key, std::int64_t least = 1, std::int64_t most = largest) {
+    const std::int64_t nearest = std::llround(std::clamp(count, 0.0, 1.0 + static_cast<double>(most)));
+    if (nearest >= least && nearest <= most && std::abs(count - static_cast<double>(nearest)) <= 1e-9 * count)
+      return nearest;
+    throw sim::ExpressionError(
+        0, fmt::format("{} is {}: a whole number from {} to {} is accepted", key, count, least, most));
+  }
+  std::int64_t integer(const LayerRow& row, std::string_view key, const Call& call, std::int64_t otherwise,
+                       std::int64_t least = 1, std::int64_t most = largest) const {
+    return whole(number(row, key, call, static_cast<double>(otherwise)), key, least, most);
   }
   bool holds(const LayerRow& row, std::string_view key, const Call& call) const {
     return number(row, key, call, 0.0) != 0.0;
@@ -292,16 +302,20 @@ class TensorWalk : LayerValues {
 
   void add(const LayerRow& row, const Call& call, Tensor of) {
     if (row.formulas.contains("gpus")) {
-      of.gpus = static_cast<int>(within(row, "gpus", call, 1.0, question_.stage_gpus()));
+      of.gpus = static_cast<int>(integer(row, "gpus", call, 1, 1, question_.stage_gpus()));
       of.alike = of.gpus == question_.replicas() ? "" : row.alike + "_";
     }
     if (row.what == LayerRow::What::rows) {
       const auto first = static_cast<std::ptrdiff_t>(tensors_.size());
       add(row.rows, call, of);
-      if (row.formulas.contains("times")) repeat(first, std::llround(within(row, "times", call, 0.0, most_experts)));
+      if (row.formulas.contains("times")) repeat(first, integer(row, "times", call, 1, 0, most_experts));
       return;
     }
-    of.elements = within(row, "tensor", call, 0.0, most_elements);
+    of.elements = number(row, "tensor", call, 0.0);
+    if (!(of.elements >= 0.0 && of.elements <= most_elements)) {
+      throw sim::ExpressionError(
+          0, fmt::format("tensor is {:g}: 0 to {:g} elements are accepted", of.elements, most_elements));
+    }
     of.gradient = row.gradient;
     tensors_.push_back(std::move(of));
   }
@@ -312,12 +326,6 @@ class TensorWalk : LayerValues {
       throw sim::ExpressionError(0, fmt::format("more than {} tensors", most_operations));
     tensors_.resize(static_cast<std::size_t>(first));
     for (std::int64_t time = 0; time < times; ++time) tensors_.insert(tensors_.end(), once.begin(), once.end());
-  }
-
-  double within(const LayerRow& row, std::string_view key, const Call& call, double least, double most) const {
-    const double size = number(row, key, call, 0.0);
-    if (size >= least && size <= most) return size;
-    throw sim::ExpressionError(0, fmt::format("{:g} is not possible: {:g} to {:g} is accepted", size, least, most));
   }
 
   const std::string no_name_{};
@@ -421,18 +429,15 @@ class LayerPlay : LayerValues {
 
   void multiply(const std::string& name, const LayerRow& row, const Call& call) {
     const auto extent = [&](std::size_t at) {
-      const double size = number(row.gemm[at], call);
-      if (size >= 1.0 && size <= models::GemmShape::largest_extent) return std::llround(size);
-      throw sim::ExpressionError(0, fmt::format("{:g} is no extent of a product: 1 to {} is accepted", size,
-                                                models::GemmShape::largest_extent));
+      return whole(number(row.gemm[at], call), std::string_view("mnk").substr(at, 1));
     };
     models::GemmShape shape{.m = extent(0), .n = extent(1), .k = extent(2)};
     shape.products = integer(row, "products", call, 1);
     shape.layout = row.layout;
     shape.of_experts = holds(row, "of_experts", call);
-    if (const std::int64_t pieces = integer(row, "gathered", call, 0); pieces > 0)
+    if (const std::int64_t pieces = integer(row, "gathered", call, 0, 0); pieces > 0)
       return multiply_in_pieces(name, shape, pieces, true);
-    if (const std::int64_t pieces = integer(row, "scattered", call, 0); pieces > 0)
+    if (const std::int64_t pieces = integer(row, "scattered", call, 0, 0); pieces > 0)
       return multiply_in_pieces(name, shape, pieces, false);
     writer_.product(name, shape, holds(row, "plain", call));
     if (holds(row, "fused", call)) writer_.reduce_last();
@@ -464,9 +469,10 @@ class LayerPlay : LayerValues {
 
   void move(const std::string& name, const LayerRow& row, const Call& call) {
     const Written before = row.rows.empty() ? Written{} : writer_.last();
-    const Written exchange = writer_.collective(
-        name, *collective_of(row.kind), number(row, "elements", call, 0.0) * element(row, call),
-        static_cast<int>(integer(row, "gpus", call, 1)), row.stream.empty() ? compute_stream : row.stream);
+    const Written exchange =
+        writer_.collective(name, *collective_of(row.kind), number(row, "elements", call, 0.0) * element(row, call),
+                           static_cast<int>(integer(row, "gpus", call, 1, 1, question_.stage_gpus())),
+                           row.stream.empty() ? compute_stream : row.stream);
     written_.collective = exchange;
     if (row.rows.empty()) return;
     if (!exchange) return write(row.rows, call);  // one GPU exchanges nothing
@@ -630,7 +636,11 @@ Written write_forward(StepWriter& writer, bool again) {
   const Half half = writer.question().half;
   const LayerTemplates& templates = writer.templates();
   writer.do_again(again);
-  if (half == Half::both || half == Half::attention) templates.write(writer, attention_of(writer.model()) + ".forward");
+  if (half == Half::both || half == Half::attention) {
+    StepQuestion of_layer = writer.ask(writer.question().of_attention());
+    templates.write(writer, attention_of(writer.model()) + ".forward");
+    writer.ask(std::move(of_layer));
+  }
   if (half == Half::experts) templates.write(writer, "experts_call");
   if (half == Half::both || half == Half::feed_forward)
     templates.write(writer, feed_forward_of(writer.model()) + ".forward");
@@ -659,8 +669,12 @@ std::vector<Tensor> tensors_of_layer(const StepQuestion& question, const LayerTe
                                      std::string_view list) {
   std::vector<Tensor> tensors =
       templates.tensors(question, fmt::format("{}.{}", feed_forward_of(question.model), list));
-  std::ranges::move(templates.tensors(question, fmt::format("{}.{}", attention_of(question.model), list)),
-                    std::back_inserter(tensors));
+  // Weights count in the format of the others.
+  const double larger = list == "weights" ? question.of_attention().weight_element() / question.weight_element() : 1.0;
+  for (Tensor& one : templates.tensors(question, fmt::format("{}.{}", attention_of(question.model), list))) {
+    one.elements *= larger;
+    tensors.push_back(std::move(one));
+  }
   return tensors;
 }
 

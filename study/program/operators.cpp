@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "sim/config/config.h"
@@ -20,8 +21,8 @@ constexpr double most_per_element = 1e6;
 models::ElementwiseSpec kernel_of(const ElementwiseOperator& named, std::int64_t elements, sim::Bytes element,
                                   std::int64_t row) {
   const double count = static_cast<double>(elements);
-  models::ElementwiseSpec spec{count * named.reads * element, count * named.writes * element,
-                               sim::Flops(count * named.flops)};
+  const auto bytes = [&](double each) { return sim::Bytes(std::round((count * each * element).value())); };
+  models::ElementwiseSpec spec{bytes(named.reads), bytes(named.writes), sim::Flops(count * named.flops)};
   spec.reduces = named.reduces;
   spec.row = row;
   spec.width = named.width;
@@ -47,7 +48,7 @@ std::vector<ElementwiseOperator> read_operators(std::span<const std::filesystem:
     read.writes = row.number("writes", 0.0, most_per_element);
     read.flops = row.number("flops", 0.0, most_per_element);
     read.reduces = row.flag("reduces", false);
-    read.width = row.number("width", 1.0, 64.0, 1.0);
+    read.width = row.number("width", 1.0, most_width, 1.0);
     read.strided = row.flag("strided", false);
     row.text("about", "");
     if (read.reads + read.writes <= 0.0) row.fault("reads", "an operator reads or writes something");

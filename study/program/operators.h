@@ -27,6 +27,7 @@ struct ElementwiseOperator {
 
 inline constexpr sim::Bytes usual_element{2.0};  // bf16
 inline constexpr std::int64_t usual_row = models::ElementwiseSpec::usual_row;
+inline constexpr double most_width = 64.0;
 
 models::ElementwiseSpec kernel_of(const ElementwiseOperator& named, std::int64_t elements, sim::Bytes element,
                                   std::int64_t row = usual_row);

@@ -76,8 +76,7 @@ class Pipeline {
     if (!turn.forward) std::ranges::reverse(kinds);
     for (const std::size_t kind : kinds) {
       const LayerGroup& group = groups[kind];
-      const StepQuestion question = of_one_turn(group.question);
-      StepWriter writer(question, machine_, next_handle_, group.prefix);
+      StepWriter writer(of_one_turn(group.question), machine_, next_handle_, group.prefix);
       const bool first = kind == kinds.front();
       if (first) {
         write_layer(writer, turn);

@@ -106,7 +106,7 @@ Written StepWriter::collective(const std::string& name, models::CollectiveKind k
   const CollectiveCarrier carrier = with_channels(question_.carrier_of(collective_name(full(name)), kind, bytes, gpus),
                                                   kind, question_, machine_.platform.gpu.sdma);
   spec.backend = carrier.backend;
-  spec.bytes = bytes;
+  spec.bytes = sim::Bytes(std::round(bytes.value()));  // a mean over tokens need not be whole
   spec.gpus = gpus;
   spec.channels = carrier.channels;
   if (models::by_kernels(spec.backend)) {

@@ -28,10 +28,12 @@ using Written = std::optional<Handle>;
 class StepWriter {
  public:
   // `next_handle` counts the operations of the whole step.
-  StepWriter(const StepQuestion& question, const StepMachine& machine, Handle& next_handle, std::string prefix = "")
-      : question_(question), machine_(machine), next_handle_(next_handle), prefix_(std::move(prefix)) {}
+  StepWriter(StepQuestion question, const StepMachine& machine, Handle& next_handle, std::string prefix = "")
+      : question_(std::move(question)), machine_(machine), next_handle_(next_handle), prefix_(std::move(prefix)) {}
 
   const StepQuestion& question() const { return question_; }
+  // Makes the next operations those of another question, and returns the one before.
+  StepQuestion ask(StepQuestion question) { return std::exchange(question_, std::move(question)); }
   const ModelSpec& model() const { return question_.model; }
   const LayerTemplates& templates() const { return machine_.templates; }
   std::int64_t tokens() const { return question_.tokens_of_gpu(question_.new_tokens()); }  // per GPU
@@ -86,7 +88,7 @@ class StepWriter {
   Written add(const std::string& name, Kind kind, Work work, const std::string& stream = compute_stream);
   models::AttentionShape attention_shape(bool absorbed) const;
 
-  const StepQuestion& question_;
+  StepQuestion question_;
   StepMachine machine_;
   Handle& next_handle_;
   std::string prefix_;

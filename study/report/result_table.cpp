@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <span>
 
 #include "sim/check.h"
 #include "sim/config/config_text.h"
@@ -165,23 +167,23 @@ void write_row(const std::vector<TextColumn>& columns, std::size_t row, std::ost
   }
 }
 
-// Returns how many of the first columns name a row: the fewest that tell all rows apart, if they take up to half of the
-// width; else one.
-std::size_t naming(const std::vector<TextColumn>& columns, std::size_t width) {
+// Returns the first of these columns that tell all rows apart, without those that are the same in all rows, if they
+// take up to half of the width; else the first of them. A single row needs none.
+std::vector<TextColumn> naming(std::span<const TextColumn> columns, std::size_t width) {
+  std::vector<TextColumn> chosen;
+  std::vector<std::string> names(columns.front().cells.size());
   std::size_t total = 0;
-  for (std::size_t count = 1; count < columns.size(); ++count) {
-    total += columns[count - 1].width + gap;
-    if (2 * total > width) break;
-    std::set<std::vector<std::string>> names;
-    const std::size_t rows = columns.front().cells.size();
-    for (std::size_t row = 0; row < rows; ++row) {
-      std::vector<std::string> name;
-      for (std::size_t c = 0; c < count; ++c) name.push_back(columns[c].cells[row]);
-      names.insert(std::move(name));
-    }
-    if (names.size() == rows) return count;
+  for (const TextColumn& column : columns) {
+    const std::span cells(column.cells.begin() + 1, column.cells.end());
+    if (std::ranges::adjacent_find(cells, std::not_equal_to()) == cells.end()) continue;
+    total += column.width + gap;
+    if (2 * total > width && !chosen.empty()) break;
+    chosen.push_back(column);
+    for (std::size_t row = 0; row < names.size(); ++row) names[row] += column.cells[row] + '\n';
+    if (std::set(names.begin(), names.end()).size() == names.size()) return chosen;
   }
-  return 1;
+  chosen.resize(std::min<std::size_t>(chosen.size(), 1));
+  return chosen;
 }
 
 std::string csv_name(const Column& column) {
@@ -255,10 +257,10 @@ void ResultTable::write_text(std::ostream& out, std::size_t width) const {
     columns.front().least = columns.front().width;  // the name of a row stays whole, so that it can be copied
     fit(columns, width);
   }
-  // A table that is too wide goes on below, behind the columns that name its rows.
+  // A table that is too wide goes on below, behind the columns that tell its rows apart.
   for (std::size_t first = 0; first < columns.size() || first == 0;) {
     std::vector<TextColumn> part;
-    if (first > 0) part.assign(columns.begin(), columns.begin() + static_cast<std::ptrdiff_t>(naming(columns, width)));
+    if (first > 0) part = naming(std::span(columns).first(first), width);
     std::size_t total = 0;
     for (const TextColumn& column : part) total += column.width + gap;
     const std::size_t least = part.size() + 1;

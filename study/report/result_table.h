@@ -62,7 +62,7 @@ class ResultTable {
 
   // Writes aligned columns, numbers to the right: a heading with units and one line per row. If `width` is above 0 and
   // lines would be longer, texts and headings continue in further lines; where numbers leave no room for that, other
-  // columns follow below, behind the first column again.
+  // columns follow below, behind those that tell rows apart.
   void write_text(std::ostream& out, std::size_t width = 0) const;
   // Writes RFC 4180 with LF line ends; the first line names the columns. Texts that a spreadsheet would take for a
   // formula get a quotation mark in front, as spreadsheets require.

@@ -242,12 +242,9 @@ double StepResult::tokens_per_second() const {
 
 StepResult ask(const StepMachine& machine, const StepQuestion& question, const Testbed::Factor& factor,
                std::int64_t simulated) {
-  if (std::vector<sim::Fault> faults = faults_of(question, machine); !faults.empty()) {
-    throw sim::ConfigError(std::move(faults));
-  }
-  if (std::vector<sim::Fault> faults = faults_of_carriers(question, machine); !faults.empty()) {
-    throw sim::ConfigError(std::move(faults));
-  }
+  std::vector<sim::Fault> faults = faults_of(question, machine);
+  if (faults.empty()) faults = faults_of_carriers(question, machine);
+  if (!faults.empty()) throw sim::ConfigError(std::move(faults));
   StepResult result;
   result.question = question.collectives.backend ? question : with_chosen_carriers(machine, question);
   StepRun run(machine, result.question, factor);

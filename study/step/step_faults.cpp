@@ -75,20 +75,21 @@ void check_exchanges(const StepQuestion& question, FaultList& faults) {
 void check_pipeline(const StepQuestion& question, FaultList& faults) {
   if (question.pp == 1 && question.micro == 1) return;
   faults.add_if(question.layer_count() < question.pp, "pp",
-                "{} layers are too few for {} stages: up to {} are accepted", question.layer_count(), question.pp,
+                "each of {} stages has a layer at least: no more than there are layers, {}, is accepted", question.pp,
                 question.layer_count());
   const std::int64_t turns = std::int64_t{question.pp} * question.micro;
   faults.add_if(turns > most_turns, "micro", "{} micro-batches through {} stages are {} turns: up to {} are accepted",
                 question.micro, question.pp, turns, most_turns);
   faults.add_if(question.batch % question.micro != 0, "micro",
-                "{} micro-batches do not share {} sequences evenly: a divisor is accepted", question.micro,
-                question.batch);
-  faults.add_if(
-      question.shard == Shard::full, "shard",
-      "full gathers the weights of a layer for all sequences at once: beside --pp and --micro none is accepted");
-  faults.add_if(question.collectives.fuses, "pp",
-                "t3 is known for steps without stages only: another value of --collectives is accepted");
-  faults.add_if(question.decoding > 0, "decoding", "micro-batches are alike: none decodes beside a prefill");
+                "{} micro-batches do not share the sequences of a replica (--batch {}) evenly: a divisor is accepted",
+                question.micro, question.batch);
+  faults.add_if(question.shard == Shard::full, "shard",
+                "full is not known of stages and micro-batches, each of which would gather the weights of its layers "
+                "again: none is accepted beside --pp and --micro, or full without them");
+  faults.add_if(question.collectives.fuses, "collectives",
+                "t3 is not known of stages and micro-batches: another value is accepted beside --pp and --micro");
+  faults.add_if(question.decoding > 0, "decoding",
+                "micro-batches are alike, so that none decodes beside a prefill: 0 is accepted with --pp and --micro");
 }
 
 void check_parallelism(const StepQuestion& question, const models::PlatformSpec& platform, FaultList& faults) {
@@ -116,10 +117,14 @@ void check_parallelism(const StepQuestion& question, const models::PlatformSpec&
                 "{} ranks do not share out the {} x {} GPUs of --tp and --dp evenly, which have the experts: a divisor "
                 "of {} is accepted",
                 question.ep, question.tp, question.dp, question.tp * question.dp);
-  faults.add_if(platform.gpus % question.gpus() != 0, "tp",
-                "{} x {} x {} x {} (--tp, --dp, --cp and --pp) are {} GPUs: a divisor of the {} of the node is "
-                "accepted",
-                question.tp, question.dp, question.cp, question.pp, question.gpus(), platform.gpus);
+  const char* const last = question.pp > 1   ? "pp"
+                           : question.cp > 1 ? "cp"
+                           : question.ep > 1 ? "ep"
+                           : question.dp > 1 ? "dp"
+                                             : "tp";
+  faults.add_if(platform.gpus % question.gpus() != 0, last,
+                "the split into {} has {} GPUs: a divisor of the {} of the node is accepted",
+                to_string(static_cast<const Split&>(question)), question.gpus(), platform.gpus);
   faults.add_if(question.collectives.fuses && question.tp == 1, "collectives",
                 "t3 fuses products with the sums over the GPUs that share them out: --tp of at least 2 is accepted");
   check_pipeline(question, faults);
@@ -256,6 +261,13 @@ FaultList faults_but_memory(const StepQuestion& question, const models::Platform
   faults.add_if(activations && !platform.gpu.gemm.precision(*activations), "dtype",
                 "{} has no matrix rate of {}, in which attention and the router multiply: {} are accepted",
                 platform.name, activations ? to_string(*activations) : "", fmt::format("{}", fmt::join(known, ", ")));
+  const models::Dtype attention = question.formats.attention.value_or(question.activation_format());
+  faults.add_if(
+      attention != question.activation_format() || (question.formats.attention && question.phase == Phase::train),
+      "dtype",
+      "attention has the format of all weights or, in decode and prefill, that of activations: none, or {}, is "
+      "accepted",
+      to_string(question.activation_format()));
   faults.add_if(question.formats.gradients && question.phase != Phase::train, "dtype",
                 "there are no gradients: --phase train is accepted beside a format of theirs");
   faults.add_if(question.formats.cache && question.phase == Phase::train, "dtype", "training has no cached tokens");

@@ -216,8 +216,7 @@ OperationGraph graph_of(std::span<const StepBlock> blocks, const models::Platfor
     for (const StepBlock& block : blocks) {
       for (const StepOperation& one : block.operations) unused = std::max(unused, one.handle + 1);
     }
-    Operation waiting = operation_of(HostWorkSpec{pause});
-    waiting.name = pause_name;
+    Operation waiting{.name = pause_name, .work = HostWorkSpec{pause}, .mask = {}, .stream = pause_name, .after = {}};
     graph.add({std::move(waiting), unused, pause_name, {}, {}, all, whole++}, {});
   }
   for (const StepBlock& block : blocks) {

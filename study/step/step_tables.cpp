@@ -348,8 +348,7 @@ Results to_tables(const StepResult& result, const StepMachine& machine) {
   if (result.of_few_turns) {
     results.notes.emplace_back(
         "Its turns follow from those of a few stages and micro-batches, mostly within 0.2 % and at most some 1 % of a "
-        "simulation of all, "
-        "which --write asks for.");
+        "simulation of all, which --write asks for.");
   }
   results.notes.emplace_back(
       "Energy and power are of one GPU; kernels of several streams overlap, so that their times may "

@@ -57,7 +57,7 @@ std::string said_by(const std::vector<const Platform*>& platforms, const std::ve
   if (std::ranges::count(texts, texts.front()) == std::ssize(texts)) return texts.front();
   std::string text;
   for (std::size_t i = 0; i < platforms.size(); ++i) {
-    if (!texts[i].empty()) text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", platforms[i]->spec.name, texts[i]);
+    if (!texts[i].empty()) text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", platforms[i]->title, texts[i]);
   }
   return text;
 }
@@ -247,7 +247,8 @@ class Summary {
 
   Results results() const {
     std::vector<std::string> names;
-    for (const Platform* const platform : platforms_asked()) names.push_back(platform->spec.name);
+    const std::vector<const Platform*> platforms = platforms_asked();
+    for (const Platform* const one : platforms) names.push_back(platforms.size() == 1 ? one->spec.name : one->title);
     Results results{fmt::format("{}", fmt::join(names, ", ")), {table()}, {}, {}, study_.name, sentences()};
     if (!study_.summaries.empty()) {
       results.tables.front().in_text = false;
@@ -450,7 +451,7 @@ class Summary {
     const std::vector<const Platform*> platforms = platforms_asked();
     std::vector<Column> columns{{"parameter", "parameter", ""}};
     for (const Platform* const platform : platforms) {
-      const std::string& name = platform->spec.name;
+      const std::string& name = platform->title;
       if (platforms.size() == 1) {
         columns.push_back({"today", "today", ""});
       } else {
@@ -535,7 +536,7 @@ class Summary {
               !value.assignments.empty() && std::ranges::all_of(value.assignments, [&](const Assignment& assignment) {
                 return is_as_today(*platform, assignment);
               });
-          if (sets_all_as_today) same.push_back(platform->spec.name);
+          if (sets_all_as_today) same.push_back(platform->title);
         }
         if (same.empty() || !(is_named_case || same.size() < platforms.size())) continue;
         sentences.push_back(fmt::format("On {}, {} {} changes nothing: the machine is so today.",

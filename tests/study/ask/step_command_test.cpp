@@ -7,6 +7,8 @@
 #include "sim/config/config_error.h"
 #include "study/ask/command.h"
 #include "study/experiment/experiment.h"
+#include "study/step/step_carriers.h"
+#include "study/step/step_graph.h"
 #include "tests/study/experiment/quantities.h"
 #include "tests/study/step/step_questions.h"
 #include "tests/testing.h"
@@ -44,6 +46,23 @@ class StepDraw {
     one.forward = rarely();
     return one;
   }
+  // Returns a step with options beyond those of step().
+  StepQuestion wider_step() {
+    StepQuestion one = step();
+    if (rarely()) one.model = read_model(of({"deepseek-v3", "gpt-oss-20b", "gemma2-27b"}), folders);
+    if (rarely()) one.layers = {};
+    if (one.phase != Phase::train) one.kernels = of({Kernels::eager, Kernels::compiled});
+    if (one.ep > 1) one.dispatch = of({Dispatch::all_to_all, Dispatch::high_throughput, Dispatch::low_latency});
+    if (rarely()) one.overlap = of({Overlap::shared_experts, Overlap::two_batches});
+    one.dtype = of({models::Dtype::bf16, models::Dtype::bf16, models::Dtype::fp8, models::Dtype::fp16});
+    if (rarely()) one.formats.weights = of({models::Dtype::mxfp4, models::Dtype::int4});
+    if (rarely()) one.formats.cache = models::Dtype::fp8;
+    if (rarely()) one.formats.activations = models::Dtype::bf16;
+    if (rarely()) one.formats.attention = one.activation_format();
+    if (rarely()) one.pause = sim::Time(1'500'000);
+    if (rarely()) one.tokens = of({33, 1021});
+    return one;
+  }
   template <class T>
   T of(std::initializer_list<T> values) {
     return *(values.begin() + random_() % values.size());
@@ -55,12 +74,12 @@ class StepDraw {
   std::mt19937_64 random_;
 };
 
-// Returns the makespan in microseconds of the experiment that the step is written as.
+// Returns the makespan in microseconds, less the pause, of the experiment that the step is written as.
 double as_an_experiment(const StepQuestion& question, const Platform& platform) {
   sim::Config config = sim::Config::from_text(experiment_text(question, step_machine(platform.spec)), "step.yaml");
   const ExperimentMachine machine = read_machine(config);
   Testbed testbed(beside(platform, machine.beside()).spec);
-  return *measure(testbed, read_experiment(config, testbed)).at("makespan_us");
+  return *measure(testbed, read_experiment(config, testbed)).at("makespan_us") - in_us(question.pause);
 }
 
 TEST(Step, FullAsAnExperimentTakesAsLong) {
@@ -70,10 +89,13 @@ TEST(Step, FullAsAnExperimentTakesAsLong) {
   const std::string fused = "--model llama3-8b --phase prefill --layers 2 --collectives t3 ";
   const std::string decode = "--model llama3-8b --phase decode --context 1024 --layers 3 --tp 8 --batch 8 ";
   for (const std::string& options :
-       {decode, decode + "--graph no", stages, stages + "--tp 2", stages + "--collectives sdma",
+       {decode, decode + "--graph no", decode + "--kernels compiled", decode + "--pause 20us", stages,
+        stages + "--tp 2", stages + "--collectives sdma",
         std::string("--model mixtral-8x7b --phase prefill --layers 2 --tokens 512 --ep 4"), pieces,
         pieces + "--ffn-pieces 4 --chosen qkv_gather=sdma,down_scatter=rccl/14", fused + "--tp 8 --tokens 2048",
-        fused + "--tp 4 --tokens 2048 --graph no",
+        fused + "--tp 4 --tokens 2048 --graph no", fused + "--tp 2 --tokens 2048 --dtype bf16,weights=int4",
+        std::string("--model deepseek-v3 --phase decode --context 64 --layers 4 --batch 8 --ep 8 --dispatch "
+                    "high_throughput"),
         std::string("--model llama3-8b --phase train --layers 2 --tokens 512"),
         std::string("--model llama3-8b --phase train --layers 1 --tokens 512 --tp 2 --collectives t3"),
         std::string("--model llama3-8b --phase train --layers 6 --tokens 2048 --tp 2 --dp 4 --shard full --graph no"),
@@ -112,6 +134,51 @@ TEST(Step, OfServedExpertsTakesAsLongAsAnExperiment) {
     const double step = in_us(ask_on(platform.spec, question, in_whole).time);
     EXPECT_NEAR(as_an_experiment(question, platform), step, 1e-3 * step);
   }
+}
+
+// Returns the work as files have it, where kernels have the operations that stand for their operator's cycles.
+Work in_files(Work work, const models::PlatformSpec& platform) {
+  if (auto* const kernel = std::get_if<models::ElementwiseSpec>(&work)) {
+    kernel->flops = sim::Flops(2.0 * models::lane_cycles(*kernel, platform.gpu));
+    kernel->operation = {};
+    kernel->elements = 0.0;
+  }
+  return work;
+}
+
+TEST(DrawnSteps, AreWrittenWithEveryOperation) {
+  const std::array platforms{mi300x(), h200(),
+                             read_platform(C3SIM_SOURCE_DIR "/configs/platforms/mi355x.yaml", {}, folders)};
+  constexpr std::uint64_t count = 400;
+  std::uint64_t written = 0;
+  for (std::uint64_t seed = 0; seed < count; ++seed) {
+    const StepQuestion question = StepDraw(seed).wider_step();
+    const Platform& platform = platforms[seed % platforms.size()];
+    SCOPED_TRACE(testing::Message() << "seed " << seed << " on " << platform.spec.name);
+    const StepMachine machine = step_machine(platform.spec);
+    if (!faults_of(question, machine).empty() || !faults_of_carriers(question, machine).empty()) continue;
+    std::vector<GraphNode> nodes;
+    try {
+      nodes = part_of(question, machine.templates, Testbed(platform.spec), most_layers).graph.nodes();
+    } catch (const sim::ConfigError&) {
+      continue;  // the platform cannot do some of its operations
+    }
+    ++written;
+    sim::Config config = sim::Config::from_text(experiment_text(question, machine), "step.yaml");
+    const Testbed testbed(beside(platform, read_machine(config).beside()).spec);
+    const OperationGraph read = read_experiment(config, testbed).graph;
+    ASSERT_EQ(read.size(), nodes.size());
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      SCOPED_TRACE(nodes[i].operation.name);
+      const Operation& operation = read.nodes()[i].operation;
+      ASSERT_EQ(operation.work, in_files(nodes[i].operation.work, platform.spec)) << to_string(operation.work);
+      ASSERT_EQ(operation.stream, nodes[i].operation.stream);
+      // Where a collective has some of the GPUs, the next operation waits on the others for the one before, too.
+      ASSERT_TRUE(std::ranges::includes(operation.after, nodes[i].operation.after));
+      ASSERT_EQ(operation.launch, nodes[i].operation.launch);
+    }
+  }
+  EXPECT_GT(written, count / 16);
 }
 
 // Tries `count` drawn steps and plays one of every `every` answered steps as an experiment, too.

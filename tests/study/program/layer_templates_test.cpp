@@ -191,7 +191,12 @@ TEST_F(LayerFiles, FaultsOfValuesNameTheirOperation) {
            {"forward: [{name: x, operate: scale, elements: tokens / window}]\n", "x: a division by zero"},
            {"forward: [{name: x, operate: scale, elements: tokens, element: 4}]\n", "x: an element has bytes"},
            {"forward: [{name: x, operate: scale, elements: 4B}]\n", "x: a number without a unit is needed"},
-           {"forward: [{name: x, gemm: [0, 1, 1]}]\n", "x: 0 is no extent of a product"},
+           {"forward: [{name: x, gemm: [0, 1, 1]}]\n", "x: m is 0: a whole number from 1 to 16777216 is accepted"},
+           {"forward: [{name: x, gemm: [1, 1, hidden / 3]}]\n", "x: k is 1365.3333333333333: a whole number"},
+           {"forward: [{name: x, gemm: [1, 1, 1], products: 1.5}]\n", "x: products is 1.5: a whole number"},
+           {"forward: [{name: x, operate: rmsnorm, elements: 8, row: 2.5}]\n", "x: row is 2.5: a whole number"},
+           {"forward: [{name: x, collective: all_gather, elements: 8, gpus: 1.5}]\n",
+            "x: gpus is 1.5: a whole number from 1 to 1 is accepted"},
            {"forward: [{name: x, operate: scale, elements: 1, when: train}]\n", "the layer writes no operation"}}) {
     write_mine(lines);
     const LayerTemplates templates(with_own());
@@ -202,8 +207,10 @@ TEST_F(LayerFiles, FaultsOfValuesNameTheirOperation) {
   }
   for (const auto& [row, message] : std::vector<std::pair<std::string, std::string>>{
            {"{name: x, tensor: tokens / window}", "x: a division by zero"},
-           {"{name: x, tensor: tokens - 1000}", "x: -936 is not possible: 0 to"},
-           {"{name: x, tensor: 1, alike: a, gpus: 5}", "x: 5 is not possible: 1 to 4 is accepted"},
+           {"{name: x, tensor: tokens - 1000}", "x: tensor is -936: 0 to 1e+18 elements are accepted"},
+           {"{name: x, tensor: 1, alike: a, gpus: 5}", "x: gpus is 5: a whole number from 1 to 4 is accepted"},
+           {"{name: x, tensor: 1, alike: a, gpus: 10 / 4}", "x: gpus is 2.5: a whole number from 1 to 4 is accepted"},
+           {"{times: 2.5, rows: [{name: x, tensor: 1}]}", "times is 2.5: a whole number from 0 to 4096 is accepted"},
            {"{times: 4096, rows: [{times: 4096, rows: [{name: x, tensor: 1}]}]}", "more than 100000 tensors"},
            {"{name: x, tensor: 1, alike: a, gpus: 1}, {name: y, tensor: 1, alike: a, gpus: 2}",
             "a_: weights of this name are held alike by 1 GPUs and by 2: one number is accepted"},

@@ -67,16 +67,49 @@ TEST(ResultTable, TextIsWrappedToAWidth) {
   EXPECT_NE(text_of(table, 20).find("2092.92"), std::string::npos) << "a number is broken at its point";
 }
 
-// Name and first number take 13 columns, name and second number as many: they do not fit side by side into 15.
-TEST(ResultTable, TextThatIsTooWideGoesOnBelowBehindItsFirstColumn) {
-  ResultTable table({{"name", "name", ""}, {"first", "first", ""}, {"second", "second", "", 0}});
-  table.add_row({std::string("a"), 10000.25, 1234567.0});
+// Name and first number take 14 columns, and name and second number 13: they do not fit side by side into 15. The kind,
+// which is the same in all rows, does not come again, and neither does the name of a single row.
+TEST(ResultTable, TextThatIsTooWideGoesOnBelowBehindWhatTellsItsRowsApart) {
+  ResultTable table({{"kind", "kind", ""}, {"name", "name", ""}, {"first", "first", ""}, {"second", "second", "", 0}});
+  table.add_row({std::string("one"), std::string("a"), 10000.25, 1234567.0});
   EXPECT_EQ(text_of(table, 15),
+            "kind  name\n"
+            "one   a\n"
+            "\n"
+            "   first\n"
+            "10000.25\n"
+            "\n"
+            " second\n"
+            "1234567\n");
+  table.add_row({std::string("one"), std::string("b"), 1.0, 2.0});
+  EXPECT_EQ(text_of(table, 15),
+            "kind  name\n"
+            "one   a\n"
+            "one   b\n"
+            "\n"
             "name     first\n"
             "a     10000.25\n"
+            "b         1.00\n"
             "\n"
             "name   second\n"
-            "a     1234567\n");
+            "a     1234567\n"
+            "b           2\n");
+  EXPECT_EQ(text_of(table, 9),
+            "kind\n"
+            "one\n"
+            "one\n"
+            "\n"
+            "name\n"
+            "a\n"
+            "b\n"
+            "\n"
+            "name     first\n"
+            "a     10000.25\n"
+            "b         1.00\n"
+            "\n"
+            "name   second\n"
+            "a     1234567\n"
+            "b           2\n");
 }
 
 TEST(ResultTable, CsvAndJsonHaveEveryColumnByItsKeyAndSayWhereThereIsNothing) {

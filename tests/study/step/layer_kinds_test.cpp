@@ -88,6 +88,26 @@ TEST(LayerKinds, FitInAFormatThatIsSmallEnough) {
   EXPECT_LT(int4.time, fp8.time);
 }
 
+// gpt-oss packs the weights of its experts alone, to 17/32 bytes each; the router multiplies as activations do in any
+// case. A layer's attention has 2 x 2880 x (4096 + 512) weights of products, 4096 + 1024 + 2880 biases, 64 sinks and a
+// norm of 2880.
+TEST(LayerKinds, KeepAttentionAsActivationsAre) {
+  const StepQuestion packed =
+      step_of("--model gpt-oss-20b --phase decode --context 64 --layers 2 --dtype bf16,weights=mxfp4");
+  const StepQuestion apart = changed(packed, "--dtype bf16,weights=mxfp4,attention=bf16");
+  for (const StepBlock& block : step_blocks(apart, 2, step_machine(h200_spec()))) {
+    for (const StepOperation& one : block.operations) {
+      const auto* const shape = std::get_if<models::GemmShape>(&one.work);
+      if (shape != nullptr) {
+        EXPECT_EQ(shape->weights.has_value(), shape->products > 1) << one.name;
+      }
+    }
+  }
+  const double weights = 2.0 * 2880 * (4096 + 512) + 4096 + 1024 + 2880 + 64 + 2880;
+  const double more = (memory_of(apart).weights - memory_of(packed).weights).value();
+  EXPECT_NEAR(more, 2 * weights * (2.0 - 17.0 / 32.0), 1.0);
+}
+
 TEST(LayerKinds, HaveFormatsThatThePlatformMultiplies) {
   StepQuestion question = step_of("--model qwen3-8b --phase decode --context 1024 --batch 8");
   question.dtype = Dtype::int4;
