@@ -248,7 +248,7 @@ class Company(unittest.TestCase):
     def test_an_interrupt_ends_it_as_python_does(self):
         with tempfile.TemporaryDirectory() as folder:
             study = Path(folder) / "many.yaml"
-            study.write_text(FEW_REQUESTS.replace("requests: 4", "requests: 1000000000"))
+            study.write_text(FEW_REQUESTS.replace("requests: 4", "requests: 10000000"))
             for question in (
                     "collective(collective='all_to_all', bytes='1KiB:512GiB:x2', backend='sdma', variant='all',"
                     " uncertainty=10000)",
