@@ -45,14 +45,15 @@ std::string subject_of(const Case& one) {
 }
 
 std::string command_of(const Case& one) {
-  const std::string command = study::command_of(one.trial);
-  std::string text;
-  if (command.empty()) {
-    const std::string of = one.suite.empty() ? one.file() : one.suite;
-    text = fmt::format("c3sim validate {} --case {}", study::shell_word(of), study::shell_word(one.id));
-  } else {
-    text = "c3sim " + command;
-    if (one.machine.platform != "mi300x") text += " --platform " + study::shell_word(one.machine.platform);
+  // Commands tell a kernel's own time on a machine without launches, where the clock may be another.
+  const bool is_told = one.figure != study::Figure::kernel_time || std::holds_alternative<study::StepTrial>(one.trial);
+  const std::string command = is_told ? study::command_of(one.trial) : std::string();
+  const std::string& of = one.suite.empty() ? one.path : one.suite;
+  std::string text = "c3sim " + (command.empty() ? fmt::format("validate {} --case {}", study::shell_word(of),
+                                                               study::shell_word(one.id))
+                                                 : command);
+  if (one.machine.platform != "mi300x") text += " --platform " + study::shell_word(one.machine.platform);
+  if (!command.empty()) {
     for (const std::string& assignment : one.machine.assignments) text += " --set " + study::shell_word(assignment);
   }
   for (const std::string& change : one.machine.changes) text += " --set " + study::shell_word(change);

@@ -46,6 +46,7 @@ struct Case {
   std::string suite{};  // empty for files of the user
   std::string group{};  // "all-reduce by size"
   std::string where{};  // file:line
+  std::string path{};   // of the file, as the user named it; empty: of a suite
   calibrate::Role role = calibrate::Role::unlisted;
   Machine machine{};
   study::Trial trial{};

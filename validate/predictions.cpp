@@ -8,6 +8,7 @@
 #include <set>
 
 #include "sim/config/config_error.h"
+#include "sim/config/expression.h"
 #include "sim/config/measurement_text.h"
 #include "study/play/digest.h"
 #include "validate/evaluation.h"
@@ -242,6 +243,39 @@ std::vector<Move> moves_between(const Predictions& before, const Validation& val
   return moves;
 }
 
+Case plainly(Case one, const Platforms& platforms) {
+  const study::Platform platform = platforms({one.machine.platform, {}, one.machine.changes});
+  const auto is_so = [&platform](const std::string& assignment) {
+    const std::size_t equals = assignment.find('=');
+    const auto own = std::ranges::find(platform.parameters, assignment.substr(0, equals), &sim::Parameter::path);
+    return own != platform.parameters.end() && sim::is_same_value(assignment.substr(equals + 1), own->value);
+  };
+  std::erase_if(one.machine.assignments, is_so);
+  const auto leave_out = [](auto& optional, auto own) {
+    if (optional == own) optional.reset();
+  };
+  if (auto* const gemm = std::get_if<study::GemmTrial>(&one.trial)) leave_out(gemm->cus, platform.spec.gpu.cus());
+  if (auto* const collective = std::get_if<study::CollectiveTrial>(&one.trial)) {
+    models::CollectiveSpec& spec = collective->spec;
+    if (spec.gpus == platform.spec.gpus) spec.gpus = study::collective_of_all().gpus;
+    leave_out(spec.cus, platform.spec.gpu.cus());
+    leave_out(spec.host_threads, platform.spec.host.threads);
+  }
+  return one;
+}
+
+Predictions of_platform(Predictions predictions, const std::string& platform) {
+  std::map<std::string, Values> renamed;
+  for (auto& [subject, values] : predictions.by_subject) {
+    const bool is_known = !predictions.platform.empty() && subject.starts_with(predictions.platform);
+    const std::size_t end = is_known ? predictions.platform.size() : subject.find_first_of(" :");
+    renamed[figure_of(subject) == nullptr ? subject : platform + subject.substr(end)] = std::move(values);
+  }
+  predictions.by_subject = std::move(renamed);
+  predictions.platform = platform;
+  return predictions;
+}
+
 void apply_predictions(Validation& validation, const Predictions& predictions, const Library& library,
                        const Options& options) {
   std::set<std::string> measured;
@@ -251,11 +285,9 @@ void apply_predictions(Validation& validation, const Predictions& predictions, c
     if (options.tolerance) one.band = *options.tolerance;
     auto found = predictions.by_subject.find(subject_of(one));
     if (found == predictions.by_subject.end()) {
-      // The table may say by itself what --set said of the plan, such as the number of GPUs.
-      std::erase_if(one.machine.assignments, [&](const std::string& assignment) {
-        return std::ranges::find(predictions.changes, assignment) != predictions.changes.end();
-      });
-      found = predictions.by_subject.find(subject_of(one));
+      Case plain = plainly(one, library.platforms);
+      found = predictions.by_subject.find(subject_of(plain));
+      if (found != predictions.by_subject.end()) one = std::move(plain);
     }
     measured.insert(subject_of(one));
     const auto predicted = found == predictions.by_subject.end() ? std::nullopt : value_of(found->second, "predicted");

@@ -41,6 +41,8 @@ struct Predictions {
 
 // Reads a file of predictions. Throws sim::ConfigError for another kind of file, or if its digest shows a later change.
 Predictions read_predictions(const std::filesystem::path& file);
+// Returns the predictions under the subjects that their cases have on another platform, to be held against its own.
+Predictions of_platform(Predictions predictions, const std::string& platform);
 // Returns the first eight digits of the digest of a file, as the change log quotes them.
 std::string short_digest(const std::filesystem::path& file);
 
@@ -71,6 +73,10 @@ enum class Compared { some, all };
 // Returns what moved by more than 0.1 %: regressions, then drifts, then gains, then the rest, each by size.
 std::vector<Move> moves_between(const Predictions& before, const Validation& validation,
                                 Compared compared = Compared::all);
+
+// Returns the case without what its table says although its machine, with the changes of the user, has it by itself:
+// parameters of these values, and counts of all its GPUs and CUs.
+Case plainly(Case one, const Platforms& platforms);
 
 // Gives the cases of measured files their predictions from a file, and baselines, without simulation. Cases that the
 // file does not predict get no prediction, and a remark counts predictions that were not measured. Throws

@@ -383,7 +383,13 @@ Validation read_files(const Library& library, std::span<const std::filesystem::p
   const std::vector<calibrate::Reading> readings = readings_of(validation, library, files, options);
   if (!options.platform) remark_on_platforms(validation, library, readings);
   for (const calibrate::Reading& reading : readings) {
+    const std::size_t before = validation.cases.size();
     take(validation, reading, "", reading.platform, band_of_users);
+    for (Case& one : std::span(validation.cases).subspan(before)) {
+      const auto is_its = [&one](const auto& file) { return file == one.file() || file.filename() == one.file(); };
+      const auto file = std::ranges::find_if(files, is_its);
+      one.path = file == files.end() ? one.file() : file->string();
+    }
     std::ranges::copy(reading.faults, std::back_inserter(validation.faults));
     std::set<std::string> rows;  // "file:line" for faults at "file:line:column"
     for (const sim::Fault& fault : reading.faults)
@@ -421,6 +427,7 @@ Validation predict_file(const Library& library, const std::filesystem::path& fil
   take(validation, reading, "", reading.platform, 0.0);
   require_cases(validation, file);
   for (Case& one : validation.cases) {
+    one.path = file.string();
     one.machine.changes = options.changes;
     one.why_not_scored = "it is not measured yet";
   }

@@ -102,6 +102,11 @@ Value quantity_of(double& quantity, sim::Dimension dimension, double most, std::
           .text = {}};
 }
 
+template <class Question>
+void read(Question& question, FieldReader& fields) {
+  fields.read_words_of(question);
+}
+
 void read(study::RestTrial&, FieldReader&) {}
 void read(study::EmptyKernelTrial&, FieldReader&) {}
 
@@ -128,14 +133,11 @@ void read(models::AttentionShape& shape, FieldReader& fields) {
   if (operands == study::Operands::warm) shape.set = shape.arrays();
 }
 
-void read(study::CollectiveTrial& trial, FieldReader& fields) { fields.read_words_of(trial); }
 void read(models::CollectiveSpec& spec, FieldReader& fields) {
   study::CollectiveTrial trial;
   read(trial, fields);
   spec = trial.spec;
 }
-
-void read(study::CopyTrial& trial, FieldReader& fields) { fields.read_words_of(trial); }
 
 void read(study::FanOutTrial& trial, FieldReader& fields) {
   Value peers = study::whole_of(trial.peers, 1, most_units);
@@ -214,11 +216,6 @@ void read(study::LoadTrial& trial, FieldReader& fields) {
   trial.beside = sim::BytesPerSecond(beside);
 }
 
-void read(study::C3Trial& trial, FieldReader& fields) {
-  fields.read_words_of(trial);
-  fields.read("reserved", study::count_of(trial.scenario.reserved, 0, study::all_cus));  // another name of `reserve`
-}
-
 void read(study::DependentTrial& trial, FieldReader& fields) {
   fields.need("gemm", value_of(trial.shape));
   fields.read("dtype", value_of(trial.shape.dtype, {{"bf16", models::Dtype::bf16}}));  // the only format with a model
@@ -233,20 +230,19 @@ void read(study::FusedTrial& trial, FieldReader& fields) {
 
 // The model comes from the first folder of configurations that has it.
 void read(study::StepTrial& trial, FieldReader& fields) {
-  study::StepWords words;
+  study::StepWords& words = trial.question;
   fields.read_words_of(words);
   fields.read("kind", value_of(trial.kind));
-  trial.question = words;
   if (words.model_name.empty()) return;
   try {
-    trial.question.take(study::read_model_of(words));
+    words.take(study::read_model_of(words));
   } catch (const sim::ConfigError& error) {
     fields.fault("model", error.faults().front().what);
   }
 }
 
 // Whoever runs the trial reads the model, and reports a missing one.
-void read(study::ServeTrial& trial, FieldReader& fields) { fields.read_words_of(trial.question); }
+void read(study::ServeTrial& trial, FieldReader& fields) { read(trial.question, fields); }
 
 void read(study::ReplayTrial& trial, FieldReader& fields) {
   fields.read("trace", study::word_of(trial.trace, ""));

@@ -30,9 +30,13 @@ GemmShape GemmShape::as_forward() const {
   return shape;
 }
 
+std::string extents_of(const GemmShape& shape) {
+  const std::string extents = fmt::format("{}x{}x{}", shape.m, shape.n, shape.k);
+  return shape.products > 1 ? fmt::format("{}x{}", extents, shape.products) : extents;
+}
+
 std::string to_string(const GemmShape& shape) {
-  std::string extents = fmt::format("{}x{}x{}", shape.m, shape.n, shape.k);
-  if (shape.products > 1) extents += fmt::format("x{}", shape.products);
+  std::string extents = extents_of(shape);
   if (shape.dtype != Dtype::bf16) extents += fmt::format(" {}", to_string(shape.dtype));
   if (shape.weights) extents += fmt::format(", weights {}", to_string(*shape.weights));
   return shape.layout == Layout::forward ? extents : fmt::format("{}, {}", extents, to_string(shape.layout));

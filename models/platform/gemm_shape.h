@@ -59,7 +59,8 @@ struct GemmShape {
   auto operator<=>(const GemmShape&) const = default;
 };
 
-std::string to_string(const GemmShape& shape);  // "8192x57344x8192", "4096x4096x1024x8 fp32"
+std::string extents_of(const GemmShape& shape);  // "8192x57344x8192", "4096x4096x1024x8"
+std::string to_string(const GemmShape& shape);   // "8192x57344x8192", "4096x4096x1024x8 fp32"
 
 // Parses "MxNxK" or "MxNxKxPRODUCTS", each a whole number from 1 to 2^24 so that no count overflows. The shape of an
 // invalid text is 1x1x1, which causes no further faults.

@@ -63,8 +63,6 @@ BarChart strategy_chart(std::span<const C3Result> results, std::span<const Inter
   return chart;
 }
 
-Column for_programs(std::string key) { return {key, key, "", 2, false}; }
-
 // Returns the CUs that a collective's kernels take of each GPU; copy engines take none.
 std::int64_t cus_of(const models::CollectiveSpec& spec, const models::PlatformSpec& platform) {
   const auto kernels = models::kernel_part(spec, platform.gpu.sdma);
@@ -199,10 +197,12 @@ Results to_tables(const Question<GemmTrial>& question, const Answer<WorkResult>&
                   const models::PlatformSpec& platform) {
   const models::GemmShape& gemm = question.points.front().shape;
   const auto rate = [&gemm](Worked r) { return (gemm.flops() / sim::to_seconds(r.time)).value() * 1e-12; };
-  std::vector<Shown<WorkResult>> shown{{{"gemm", "GEMM", ""}, [&gemm](Worked) { return gemm; }},
-                                       {{"cus", "CUs", ""}, &WorkResult::cus},
-                                       {{"time_us", "time", "us"}, &WorkResult::time},
-                                       {{"tflops", "rate", "TFLOP/s", 1}, rate}};
+  std::vector<Shown<WorkResult>> shown{
+      {{"gemm_in_words", "GEMM", "", 2, true, false}, [&gemm](Worked) { return gemm; }},
+      {for_programs("gemm"), [&gemm](Worked) { return models::extents_of(gemm); }},
+      {{"cus", "CUs", ""}, &WorkResult::cus},
+      {{"time_us", "time", "us"}, &WorkResult::time},
+      {{"tflops", "rate", "TFLOP/s", 1}, rate}};
   show_means(shown, answer.results);
   shown.push_back(shown_fidelity<WorkResult>(platform));
   return with_intervals(table_of(answer.results, shown), answer, platform, name_by_cus);
@@ -285,35 +285,22 @@ Cell cell_of_word(const Value& value, const std::string& text) {
   return text;
 }
 
-ResultTable with_question(const ResultTable& table, const std::vector<std::vector<AskedWord>>& of_rows,
+ResultTable with_question(ResultTable table, const std::vector<std::vector<AskedWord>>& of_rows,
                           std::string_view behind) {
   SIM_CHECK(of_rows.size() == table.rows().size());
-  if (of_rows.empty()) return table;
-  const std::vector<Column>& known = table.columns();
-  std::vector<std::size_t> words;
-  std::vector<Column> columns;
-  for (std::size_t w = 0; w < of_rows.front().size(); ++w) {
+  const auto found = std::ranges::find(table.columns(), behind, &Column::key);
+  std::ptrdiff_t place = found == table.columns().end() ? 0 : found - table.columns().begin() + 1;
+  for (std::size_t w = 0; !of_rows.empty() && w < of_rows.front().size(); ++w) {
     const AskedWord& first = of_rows.front()[w];
     // A column of a group has a key of its own in programs' tables: by_kind.optimizer is not the word optimizer.
     const auto has_it = [&](const Column& column) { return column.key == first.name && column.group.empty(); };
-    if (std::ranges::any_of(known, has_it)) continue;
+    if (std::ranges::any_of(table.columns(), has_it)) continue;
     const bool shared = std::ranges::all_of(of_rows, [&](const auto& asked) { return asked[w].text == first.text; });
-    words.push_back(w);
-    columns.push_back({first.name, first.name, "", 3, shared && first.is_told()});
+    std::vector<Cell> cells;
+    for (const std::vector<AskedWord>& asked : of_rows) cells.push_back(asked[w].cell);
+    table.add_column({first.name, first.name, "", 3, shared && first.is_told()}, std::move(cells), place++);
   }
-  const auto found = std::ranges::find(known, behind, &Column::key);
-  const std::ptrdiff_t place = found == known.end() ? 0 : found - known.begin() + 1;
-  std::vector<Column> all = known;
-  all.insert(all.begin() + place, columns.begin(), columns.end());
-  ResultTable result(std::move(all));
-  for (std::size_t r = 0; r < of_rows.size(); ++r) {
-    std::vector<Cell> asked;
-    for (const std::size_t w : words) asked.push_back(of_rows[r][w].cell);
-    std::vector<Cell> cells = table.rows()[r];
-    cells.insert(cells.begin() + place, asked.begin(), asked.end());
-    result.add_row(std::move(cells));
-  }
-  return result;
+  return table;
 }
 
 std::string told_in_words(const std::vector<AskedWord>& asked, const std::vector<std::string_view>& known) {

@@ -92,7 +92,7 @@ std::vector<AskedWord> asked_words(Question question) {
 // Returns the table with a column for each word that it lacks, after the column with the key `behind`. `of_rows` holds
 // the words of each row's question; all questions are of one kind. Programs get all of these columns, and people those
 // with a word that was said, and said alike, for all rows.
-ResultTable with_question(const ResultTable& table, const std::vector<std::vector<AskedWord>>& of_rows,
+ResultTable with_question(ResultTable table, const std::vector<std::vector<AskedWord>>& of_rows,
                           std::string_view behind);
 
 // Returns the words that were said, except those in `known`: "tp 8, graph".

@@ -410,6 +410,10 @@ Results Request::finish(const Platform& platform, Results results, const FolderL
 }
 
 Results Request::finish(Testbed& testbed, const Platform& platform, Results results) const {
+  ResultTable& answer = results.tables.front().table;
+  for (const char* const option : {"library", "protocol", "kernel_time"}) {
+    if (says(option)) answer.add_column(for_programs(option), std::vector<Cell>(answer.rows().size(), text(option)));
+  }
   if (says("explain")) {
     results.tables.push_back({"explanation", "Where the time went", explain(testbed, results.runs)});
     for (NamedTable& table : critical_paths(testbed, results.runs)) results.tables.push_back(std::move(table));

@@ -151,7 +151,8 @@ class Request {
     return listener_.interruptible ? listener_.interruptible() : [] { return false; };
   }
 
-  // Returns the answer with the tables of "explain", after writing the files of "trace" and "out".
+  // Returns the answer with the tables of "explain" and, in columns for programs, what was said of library and times,
+  // after writing the files of "trace" and "out".
   Results finish(Testbed& testbed, const Platform& platform, Results results) const;
   // Returns an answer that no simulation gave. `held` is the lock of its folder, if the command holds that.
   Results finish(const Platform& platform, Results results, const FolderLock* held = nullptr) const;

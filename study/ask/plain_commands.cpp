@@ -1,6 +1,7 @@
 // Defines the commands that ask a plain question (study/ask/questions.h): their help, options and answers.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "study/ask/answers.h"
@@ -11,7 +12,17 @@ namespace c3sim::study {
 
 namespace {
 
-constexpr auto c3_examples = R"(Examples:
+constexpr auto c3_notes = R"(Strategies:
+  serial     one after the other
+  c3_base    both at once, RCCL's kernels launched behind the GEMM
+  c3_sp      both at once, RCCL's kernels launched first
+  c3_rp      c3_base, with CUs kept from the GEMM for RCCL
+  c3_sp_rp   c3_sp, with CUs kept from the GEMM for RCCL
+  c3_best    the fastest of the four before it
+  heuristic  launch order and CUs kept as ConCCL's table has them, without a search
+  conccl     both at once, the collective on SDMA engines
+  conccl_rp  conccl, with a CU of each XCD kept from GEMMs that are memory-bound
+Examples:
   c3sim c3 --gemm 8192x57344x8192 --collective all_gather --bytes 896MiB
   c3sim c3 --gemm 16384x16384x8192 --collective all_to_all --bytes 512MiB --strategy c3_sp,conccl --format json
   c3sim c3 --gemm 12288x12288x12288 --collective all_reduce --bytes 512MiB --strategy c3_sp --channels 32 --delay 100us
@@ -52,26 +63,18 @@ constexpr auto kernel_examples = R"(Examples:
   c3sim kernel --gpu gpu0 --peers gpu1,gpu2 --bytes 64MiB --access load
 Times are in microseconds, launch included; operations are vector operations in single precision, on each GPU.)";
 
-std::string strategies_explained() {
-  using enum Strategy;
-  constexpr std::array<std::pair<Strategy, std::string_view>, 9> about{
-      {{serial, "one after the other"},
-       {c3_base, "both at once, RCCL's kernels launched behind the GEMM"},
-       {c3_sp, "both at once, RCCL's kernels launched first"},
-       {c3_rp, "c3_base, with CUs kept from the GEMM for RCCL"},
-       {c3_sp_rp, "c3_sp, with CUs kept from the GEMM for RCCL"},
-       {c3_best, "the fastest of the four before it"},
-       {heuristic, "launch order and CUs kept as ConCCL's table has them, without a search"},
-       {conccl, "both at once, the collective on SDMA engines"},
-       {conccl_rp, "conccl, with a CU of each XCD kept from GEMMs that are memory-bound"}}};
-  std::string text = "Strategies:\n";
-  for (const auto& [strategy, words] : about) text += fmt::format("  {:<10} {}\n", to_string(strategy), words);
-  return text;
+// Adds a column for programs for each word that was said and that the table lacks, so that a row tells what was asked.
+void add_said(ResultTable& table, const std::vector<AskedWord>& asked) {
+  constexpr std::array<std::string_view, 3> elsewhere{"copies", "phases", "reserve"};  // blocks, none, reserved_cus
+  for (const AskedWord& word : asked) {
+    const bool is_there = place_of(table.columns(), word.name) < table.columns().size();
+    if (!word.is_told() || is_there || std::ranges::count(elsewhere, word.name) > 0) continue;
+    table.add_column(for_programs(word.name), std::vector<Cell>(table.rows().size(), word.cell));
+  }
 }
 
 template <class Asked>
 Results answer_plain(Request& request) {
-  constexpr bool is_c3 = std::is_same_v<Asked, C3Trial>;
   Arguments arguments;
   Question<Asked> asked;
   read_words(asked, request.given(), arguments, nullptr);
@@ -86,13 +89,12 @@ Results answer_plain(Request& request) {
 
   Testbed testbed(platform.spec);
   arguments.check_with(faults_of(question, testbed));
-  const auto asked_at_once = [&] {
-    if constexpr (is_c3)
+  auto answer = [&] {
+    if constexpr (std::is_same_v<Asked, C3Trial>)
       return ask(testbed, question, request.progress(), jobs);
     else
       return ask(testbed, question, request.progress());
-  };
-  auto answer = asked_at_once();
+  }();
   if (sampling) {
     const Ensemble ensemble(platform, *sampling, jobs, request.progress());
     add_intervals(answer, ensemble, platform.spec, request.progress(), jobs);
@@ -104,14 +106,14 @@ Results answer_plain(Request& request) {
         [&question](Testbed& other) { return to_tables(question, study::ask(other, question), other.platform()); },
         request.progress()));
   }
+  add_said(results.tables.front().table, asked_words(asked.points.front()));
   return request.finish(testbed, platform, std::move(results));
 }
 
 }  // namespace
 
 Command c3_command() {
-  return {"c3", "Predict a GEMM and a collective running at once (C3), under one or more strategies",
-          strategies_explained() + c3_examples,
+  return {"c3", "Predict a GEMM and a collective running at once (C3), under one or more strategies", c3_notes,
           options_of<C3Trial>() + run_options() + gemm_options() + c3_options() + uncertainty_options() + jobs_option(),
           answer_plain<C3Trial>};
 }

@@ -120,11 +120,10 @@ ResultTable difference_table(const Platform& first, const Platform& second, cons
 Results answer_platform(Request& request) {
   Arguments arguments;
   if (request.says("name") && request.says("platform") && request.text("name") != request.text("platform")) {
-    arguments.fault("--platform",
-                    fmt::format("{} is another platform than {}: one of both is accepted, and --against holds two "
-                                "against each other",
-                                in_quotes(request.text("platform")), in_quotes(request.text("name"))));
-    arguments.check();
+    throw sim::ConfigError({{"--platform", "",
+                             fmt::format("{} is another platform than {}: one of both is accepted, and --against "
+                                         "holds two against each other",
+                                         in_quotes(request.text("platform")), in_quotes(request.text("name")))}});
   }
   const Platform platform = request.platform(arguments, request.says("name") ? request.text("name") : "mi300x");
   arguments.check();
@@ -144,8 +143,8 @@ Results answer_platform(Request& request) {
   }
   ResultTable table = parameter_table(platform.parameters, filter, request.says("sources"));
   if (table.rows().empty()) {
-    arguments.fault("--filter", "no parameter holds " + in_quotes(filter) + ": without it, all are shown");
-    arguments.check();
+    throw sim::ConfigError(
+        {{"--filter", "", "no parameter holds " + in_quotes(filter) + ": without it, all are shown"}});
   }
   return request.finish(platform, {platform.spec.name, {{"results", "", std::move(table)}}, {}, {}});
 }

@@ -71,12 +71,10 @@ void add_intervals(Results& results, const StepResult& result, const Platform& p
 
 // Returns the lines by which an experiment describes the machine that this command was asked of.
 std::string machine_lines(const Request& request) {
-  const auto quoted = [](const std::string& text) { return nlohmann::json(text).dump(); };
-  std::string lines = fmt::format("platform: {}\n", quoted(request.platform_name().value_or("mi300x")));
+  std::string lines = fmt::format("platform: {}\n", nlohmann::json(request.platform_name().value_or("mi300x")).dump());
   if (request.says("protocol")) lines += fmt::format("protocol: {}\n", request.text("protocol"));
-  std::vector<std::string> assignments;
-  for (const std::string& assignment : request.assignments()) assignments.push_back(quoted(assignment));
-  if (!assignments.empty()) lines += fmt::format("set: [{}]\n", fmt::join(assignments, ", "));
+  const nlohmann::json assignments = request.assignments();
+  if (!assignments.empty()) lines += fmt::format("set: {}\n", assignments.dump());
   return lines;
 }
 

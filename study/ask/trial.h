@@ -183,7 +183,7 @@ struct FusedTrial {
 
 // A StepTrial runs a whole step of a model as programs time it.
 struct StepTrial {
-  StepQuestion question;
+  StepWords question;          // its model is read
   std::optional<Kind> kind{};  // of the kernels that kernel_time covers; none: all
   auto operator<=>(const StepTrial&) const = default;
 };

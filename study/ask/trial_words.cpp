@@ -227,9 +227,7 @@ std::string command(CollectiveTrial trial) {
   return said("collective", trial);
 }
 
-std::string command(const StepTrial& trial) {
-  return said("step", StepWords{trial.question, trial.question.model.name});
-}
+std::string command(const StepTrial& trial) { return said("step", trial.question); }
 
 std::string command(CopyTrial trial) {
   trial.phases = true;

@@ -10,8 +10,6 @@ namespace c3sim::study {
 
 namespace {
 
-Column only_in_data(std::string key) { return {key, key, "", 2, false}; }
-
 Cell fraction_cell(const C3Result& result) {
   if (result.has_gain_to_be_had()) return result.fraction_of_ideal();
   return NoNumber{"no gain to be had"};
@@ -69,11 +67,11 @@ std::string losses_of(std::span<const C3Result> results) {
 std::vector<Shown<C3Result>> shown_of(std::span<const C3Result> results) {
   using R = const C3Result&;
   std::vector<Shown<C3Result>> shown{
-      {only_in_data("scenario"), [](R r) { return r.scenario.name; }},
-      {only_in_data("gemm"), [](R r) { return r.scenario.gemm; }},
-      {only_in_data("collective"), [](R r) { return r.scenario.collective; }},
+      {for_programs("scenario"), [](R r) { return r.scenario.name; }},
+      {for_programs("gemm"), [](R r) { return models::extents_of(r.scenario.gemm); }},
+      {for_programs("collective"), [](R r) { return r.scenario.collective; }},
       // Bytes are whole and below 2^53.
-      {only_in_data("bytes"), [](R r) { return static_cast<std::int64_t>(r.scenario.bytes.value()); }},
+      {for_programs("bytes"), [](R r) { return static_cast<std::int64_t>(r.scenario.bytes.value()); }},
       {{"strategy", "strategy", ""}, &C3Result::strategy},
       {{"makespan_us", "makespan", "us"}, &C3Result::makespan},
       {{"speedup", "speedup", "", 3}, &C3Result::speedup},
@@ -87,8 +85,8 @@ std::vector<Shown<C3Result>> shown_of(std::span<const C3Result> results) {
       {{"serial_us", "serial", "us"}, &C3Result::isolated_sum},
       {{"chosen", "chosen", ""}, &C3Result::chosen},
       {{"reserved_cus", "reserved", "CU"}, &C3Result::reserved_cus},
-      {only_in_data("gemm_start_us"), &C3Result::gemm_start},
-      {only_in_data("collective_start_us"), &C3Result::collective_start}};
+      {for_programs("gemm_start_us"), &C3Result::gemm_start},
+      {for_programs("collective_start_us"), &C3Result::collective_start}};
   if (std::ranges::any_of(results, loses)) {
     shown.push_back({{"note", "note", "", 2, true, false},
                      [](R r) { return loses(r) ? Cell(std::string("slower than serial")) : Cell(); }});

@@ -242,10 +242,11 @@ void ResultTable::add_row(std::vector<Cell> cells) {
   rows_.push_back(std::move(cells));
 }
 
-void ResultTable::add_column(Column column, std::vector<Cell> cells) {
+void ResultTable::add_column(Column column, std::vector<Cell> cells, std::optional<std::ptrdiff_t> place) {
   SIM_CHECK(cells.size() == rows_.size());
-  columns_.push_back(std::move(column));
-  for (std::size_t i = 0; i < rows_.size(); ++i) rows_[i].push_back(std::move(cells[i]));
+  const std::ptrdiff_t at = place.value_or(std::ssize(columns_));
+  columns_.insert(columns_.begin() + at, std::move(column));
+  for (std::size_t i = 0; i < rows_.size(); ++i) rows_[i].insert(rows_[i].begin() + at, std::move(cells[i]));
 }
 
 void ResultTable::write_text(std::ostream& out, std::size_t width) const {

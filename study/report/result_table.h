@@ -24,6 +24,9 @@ struct Column {
   std::string group = {};  // name of the JSON object that holds the column; CSV writes GROUP.KEY; empty: none
 };
 
+// Returns a column for programs only, whose heading is its key.
+inline Column for_programs(const std::string& key) { return {key, key, "", 2, false}; }
+
 // NoNumber says why a cell has no meaningful number. Text shows the reason; CSV leaves a blank and JSON null.
 struct NoNumber {
   std::string why;
@@ -54,8 +57,8 @@ class ResultTable {
 
   // Appends a row, which must have one cell per column.
   void add_row(std::vector<Cell> cells);
-  // Appends a column, which must have one cell per row.
-  void add_column(Column column, std::vector<Cell> cells);
+  // Adds a column, which must have one cell per row, at the place among the columns or, without one, behind all.
+  void add_column(Column column, std::vector<Cell> cells, std::optional<std::ptrdiff_t> place = {});
 
   const std::vector<Column>& columns() const { return columns_; }
   const std::vector<std::vector<Cell>>& rows() const { return rows_; }

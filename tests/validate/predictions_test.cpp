@@ -185,6 +185,16 @@ TEST_F(Moves, OfSummariesAreOfStatisticsAndWorstRows) {
               ElementsAre(of_group[0], of_group[0], of_group[1], of_group[1]));
 }
 
+// The file is of the shipped platform, or of a file whose name has a blank; neither is that which is asked today.
+TEST_F(Moves, OfAnotherPlatformAreThoseOfItsCases) {
+  Predictions before{
+      .by_subject = {{"h200 gpus=2: gemm 8x8x8: time", {{"predicted", 2.0}}}, {"a.one", {{"low", 1.0}}}}};
+  Predictions after = of_platform(before, "my own.yaml");
+  EXPECT_EQ(after.by_subject.at("my own.yaml gpus=2: gemm 8x8x8: time").at("predicted"), 2.0);
+  EXPECT_EQ(after.by_subject.at("a.one").at("low"), 1.0);
+  EXPECT_TRUE(of_platform(after, "h200").by_subject == before.by_subject);
+}
+
 class Scoring : public testing::Test {
  protected:
   Validation scored(std::vector<Case> cases, const Options& options = {}) const {
@@ -208,14 +218,21 @@ TEST_F(Scoring, JoinsBySubject) {
   EXPECT_THAT(validation.remarks, IsEmpty());
 }
 
-// The plan was predicted with --set; the table of its runs says the same by itself.
-TEST_F(Scoring, JoinsWhatATableSaysAndThePlansOptionsSaid) {
-  predictions_.changes = {"gpus=4"};
+// A plan leaves out what its machine has anyway, or its options said it; the table of its runs says it by itself. Two
+// GPUs are not four.
+TEST_F(Scoring, JoinsWhatATableSaysAndAPlanNeedNot) {
   predictions_.by_subject = {{"mi300x: rccl all_gather of 1KiB over all GPUs: time", {{"predicted", 2e6}}}};
-  EXPECT_EQ(scored({gather(1024, 4.0, {})}).cases[0].predicted, 2.0);
-  predictions_.changes = {"gpus=2"};
-  EXPECT_THAT(config_fault([&] { scored({gather(1024, 4.0, {})}); }),
-              HasSubstr("the file of predictions has none of it"));
+  Case of_four = gather(1024, 4.0, {});
+  of_four.machine.assignments = {"host.protocol=steady"};
+  study::CollectiveTrial& trial = std::get<study::CollectiveTrial>(of_four.trial);
+  trial.spec.gpus = 4;
+  trial.spec.cus = 304;
+  for (const Case& told : {gather(1024, 4.0, {}), of_four}) {
+    predictions_.changes = {"gpus=4"};
+    EXPECT_EQ(scored({told}).cases[0].predicted, 2.0);
+    predictions_.changes = {"gpus=2"};
+    EXPECT_THAT(config_fault([&] { scored({told}); }), HasSubstr("the file of predictions has none of it"));
+  }
 }
 
 // The report shows who predicts much and measures only what came out well.

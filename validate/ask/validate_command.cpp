@@ -49,7 +49,8 @@ class Comparison {
     if (request_.says("predict")) return predicted(library);
 
     const std::filesystem::path file_before = updates_ ? library.suites.parent_path() / goldens : against_;
-    const Predictions before = predictions_before(file_before);
+    Predictions before = predictions_before(file_before);
+    if (options_.platform) before = of_platform(std::move(before), *options_.platform);
     Validation validation = compare(library, arguments, before);
     study::Results results = report(validation);
     const bool moved = add_moves(file_before, before, validation, results);
@@ -197,7 +198,8 @@ class Comparison {
   }
 
   study::Results predicted(const Library& library) {
-    const Validation plan = predict_file(library, request_.text("predict"), options_);
+    Validation plan = predict_file(library, request_.text("predict"), options_);
+    for (Case& one : plan.cases) one = plainly(std::move(one), library.platforms);
     const std::string text = written(plan.cases.front().machine.platform, plan) + "\n";
     for (const std::string& remark : plan.remarks) request_.warn(remark);
     for (const LeftOut& left : plan.left_out) {
