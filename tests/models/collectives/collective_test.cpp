@@ -13,7 +13,6 @@
 namespace c3sim::models {
 namespace {
 
-using sim::operator""_KiB;
 using sim::operator""_MiB;
 
 // Kernels do the reduce-scatter; no engine starts before the host knows that all kernels have ended.
@@ -72,14 +71,6 @@ TEST(CollectiveParts, AreKernelsEnginesOrBoth) {
   engines.reduction = true;
   EXPECT_FALSE(kernel_part(on_sdma, engines));
   EXPECT_EQ(engine_part(on_sdma, engines)->kind, CollectiveKind::all_reduce);
-}
-
-TEST(CollectiveGroup, LiesWithinTheNode) {
-  CollectiveSpec spec = collective(CollectiveKind::all_gather, Backend::rccl, 1_MiB, 4);
-  spec.first = 5;
-  const LoneNode node(mi300x());
-  EXPECT_EQ(why_impossible(spec, node),
-            "4 GPUs from gpu5 on are more than the node has: 0 to 4 is accepted as the first");
 }
 
 // On four GPUs, chunk r of an array of 4000 bytes is bytes 1000 r to 1000 (r + 1).

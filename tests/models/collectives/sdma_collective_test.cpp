@@ -124,17 +124,6 @@ TEST(SdmaCollective, AllReduceIsReduceScatterAndAllGather) {
   EXPECT_EQ(time(CollectiveKind::all_reduce), time(CollectiveKind::reduce_scatter) + time(CollectiveKind::all_gather));
 }
 
-// The samples in tests/data/samples hold the other collectives that engines cannot do.
-TEST(SdmaCollective, PrelaunchMustFitInTheRing) {
-  CopyPlatform platform = CopyPlatform::mi300x();
-  platform.sdma.ring = 4_KiB;
-  const auto why = [&](sim::Bytes bytes) {
-    return why_impossible_on_sdma(all_gather(SdmaVariant::pcpy, bytes, true), platform.sdma);
-  };
-  EXPECT_EQ(why(1_GiB), "");
-  EXPECT_NE(why(16_GiB).find("use a larger ring"), std::string::npos);
-}
-
 // The next tests compare the MI300X's parameters with what DMA-Latte measured. The project set the error bounds itself;
 // the SDMA parameters of the platform file are fitted to these two tables.
 

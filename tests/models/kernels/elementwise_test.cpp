@@ -1,6 +1,5 @@
 #include "models/kernels/elementwise.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -10,9 +9,6 @@
 
 namespace c3sim::models {
 namespace {
-
-using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 double microseconds(const PlatformSpec& platform, const ElementwiseSpec& spec, CuMask mask = {}) {
   LoneNode node(platform);
@@ -125,14 +121,6 @@ RC_GTEST_PROP(Elementwise, MovesItsBytesOnce, ()) {
   const MemorySpec& memory = platform.gpu.memory;
   const double through_hbm = read / memory.hbm_read_efficiency + written / memory.hbm_write_efficiency;
   RC_ASSERT(std::abs(node.network().served(node.gpu(0).memory().hbm()) / through_hbm - 1.0) < 1e-6);
-}
-
-TEST(Elementwise, SaysWhyItIsImpossible) {
-  EXPECT_THAT(why_impossible(ElementwiseSpec{sim::Bytes(1.0), {}, {}}, round_platform().gpu), IsEmpty());
-  EXPECT_THAT(why_impossible(ElementwiseSpec{}, round_platform().gpu), HasSubstr("at least 1 byte"));
-  const ElementwiseSpec adds{sim::Bytes(1.0), {}, sim::Flops(1.0)};
-  EXPECT_THAT(why_impossible(adds, round_platform().gpu), HasSubstr("gpu.vector_flops_per_cycle_per_cu"));
-  EXPECT_THAT(why_impossible(adds, with_vectors().gpu), IsEmpty());
 }
 
 }  // namespace

@@ -6,8 +6,6 @@
 #include <vector>
 
 #include "models/machine/memory_word.h"
-#include "sim/config/config.h"
-#include "tests/config_fault.h"
 #include "tests/models/machine/word_writer.h"
 #include "tests/models/model_fixture.h"
 
@@ -101,12 +99,6 @@ TEST(Host, TheEndOfAKernelIsNoticedLater) {
   Host host(host_spec(), simulator, 1);
   EXPECT_EQ(ends_together(host.simulator(), host.notice_kernel_end(0)), (EndTimes{30_ns}));
   EXPECT_EQ(host.thread_of(0).busy(), 0_ns);
-}
-
-TEST(Host, AnUnknownNumberOfThreadsIsTheUsersFault) {
-  sim::Config config = sim::Config::from_text("host: {threads: two}\n", "test.yaml");
-  HostSpec::read(config.root().section("host"));
-  EXPECT_NE(config_fault([&config] { config.finish(); }).find("per_gpu"), std::string::npos);
 }
 
 sim::Task<> kernels_after(Host& host, std::vector<sim::Time> pauses, std::vector<sim::Time>& durations) {

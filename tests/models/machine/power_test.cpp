@@ -10,7 +10,6 @@
 #include <cmath>
 #include <deque>
 #include <functional>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -111,11 +110,7 @@ class GovernedGpu {
   std::deque<std::function<void()>> actions_;
 };
 
-TEST(PowerSpec, RefusesALoopWithoutTimeOrThatMovesNothing) {
-  for (const std::string fault : {"window=0s", "period=2s", "dead_band=0.6", "start_energy=10W", "integral_gain=0",
-                                  "governor=sometimes", "links_awake_for=2h"}) {
-    EXPECT_THROW(mi300x({"gpu.power." + fault}), sim::ConfigError) << fault;
-  }
+TEST(PowerSpec, ActsAtOnceUnlessItsLoopHasABurstToHold) {
   EXPECT_FALSE(mi300x({"gpu.power.cap=600W"}).gpu.power.acts_at_once());
   EXPECT_TRUE(mi300x({"gpu.power.burst_limit=600W"}).gpu.power.acts_at_once());
   EXPECT_TRUE(mi300x({"gpu.power.governor=at_once"}).gpu.power.acts_at_once());
@@ -129,14 +124,8 @@ TEST(PowerSpec, StepsByTheCubeRootOfPowerAboveRest) {
   EXPECT_DOUBLE_EQ(spec.step_to_cap(spec.cap), 1.0);
 }
 
-// An idle GPU draws 100 W plus 20 W of the clock tree, which runs at the highest clock.
-TEST(PowerGovernor, AnIdleGpuDrawsIdleAndClockTreePowerAtTheHighestClock) {
-  GovernedGpu gpu(tight());
-  EXPECT_DOUBLE_EQ(gpu.governor().clock().value(), 2e9);
-  EXPECT_DOUBLE_EQ(gpu.governor().power().value(), 120.0);
-}
-
-// The levels draw 1, 2, 4 and 8 pJ/B at 1e11 B/s.
+// The levels draw 1, 2, 4 and 8 pJ/B at 1e11 B/s, beside 100 W of an idle GPU and 20 W of the clock tree at the highest
+// clock.
 TEST(PowerGovernor, EveryLevelDrawsItsOwnEnergyPerByte) {
   const std::vector<double> watts{0.1, 0.2, 0.4, 0.8};
   for (std::size_t level = 0; level < watts.size(); ++level) {
@@ -207,9 +196,7 @@ TEST(PowerGovernor, WorkThatMemoryBendsIsHeldUnderTheCap) {
   EXPECT_NEAR(100.0 + 10.0 * f + 100.0 * f / std::hypot(1.0, f), 190.0, 0.4);
 }
 
-TEST(Bend, OfAPlatformIsNoneOrOneBehindTheOtherAtMost) {
-  EXPECT_THROW(mi300x({"gpu.streams.knee=0.5"}), sim::ConfigError);
-  EXPECT_THROW(mi300x({"gpu.gemm.libraries[hipblaslt].knee=0.99"}), sim::ConfigError);
+TEST(Bend, OfAPlatformMayBeNoneOrOneBehindTheOther) {
   EXPECT_EQ(mi300x({"gpu.streams.knee=0"}).gpu.streams.knee, 0.0);
   EXPECT_EQ(mi300x({"gpu.streams.knee=1"}).gpu.streams.knee, 1.0);
 }

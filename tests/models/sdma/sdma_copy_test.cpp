@@ -273,14 +273,7 @@ TEST(BlockCopies, BothWaysShareOneEngineAndNotTwo) {
 
 TEST(BlockCopies, AreOfARuntime) {
   const SdmaSpec sdma = CopyPlatform::round().sdma;
-  SdmaCopySpec spec = blocks(0, 1, Submission::kernel);
-  EXPECT_EQ(why_impossible(spec, sdma, 2), "");
-  spec.engine = 1;
-  EXPECT_EQ(why_impossible(spec, sdma, 2), "a kernel that gathers blocks uses no engine");
-  spec.submit = Submission::each;
-  spec.engine = {};
-  spec.pull = true;
-  EXPECT_EQ(why_impossible(spec, sdma, 2), "a runtime's copies of blocks are pushed, by one GPU");
+  EXPECT_EQ(why_impossible(blocks(0, 1, Submission::kernel), sdma, 2), "");
   EXPECT_EQ(why_impossible({.from = 0, .to = 1, .bytes = sim::Bytes(1.0), .copies = 2}, sdma, 2),
             "blocks are copied by a runtime: each, batch, graph or kernel");
 }
