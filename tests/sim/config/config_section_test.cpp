@@ -1,11 +1,9 @@
 // Sections and parameters of a configuration: what their accessors read, and what they say of what they cannot.
 #include "sim/config/config_section.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <array>
-#include <functional>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -135,21 +133,6 @@ TEST(Section, AbsentKeysTakeTheirFallback) {
   root.integer("other", 0, 9);
   config.finish();
   EXPECT_EQ(config.parameters().size(), 1u);
-}
-
-TEST(Section, MissingKeysArePlacedAtTheirSection) {
-  const auto read = [](Section root) {
-    Section gpu = root.section("gpu");
-    gpu.integer("cus", 1, 999);
-    gpu.section("sdma").integer("engines", 1, 64);
-    root.list("ops");
-  };
-  // Of what lies in a section that is missing altogether, nothing more is said.
-  EXPECT_EQ(faults_of("x: 1\ngpu: {}", read),
-            "f.yaml:1:1: ops: is missing\n"
-            "f.yaml:1:1: x: unknown key; known are: gpu, ops\n"
-            "f.yaml:2:1: gpu.cus: is missing\n"
-            "f.yaml:2:1: gpu.sdma: is missing");
 }
 
 TEST(Section, AModelsOwnFaultStandsAtTheKey) {

@@ -134,26 +134,6 @@ TEST(Expression, TextsAreAmountsOrWords) {
   EXPECT_FALSE(is_reserved("tokens"));
 }
 
-TEST(Expression, ConditionsAreOneOrZero) {
-  for (const auto& [text, expected] :
-       std::vector<std::pair<const char*, double>>{{"2 < 3", 1.0},
-                                                   {"2 >= 3", 0.0},
-                                                   {"1KiB == 1024B", 1.0},
-                                                   {"2 != 2 or 1 <= 1", 1.0},
-                                                   {"1 and 0", 0.0},
-                                                   {"not 0 and 2", 1.0},  // a value other than 0 holds
-                                                   {"not (1 and 0)", 1.0},
-                                                   {"1 or 0 and 0", 1.0},  // and binds more closely
-                                                   {"1 + 1 == 2 and 3 > 2", 1.0},
-                                                   {"if(2 > 1, 8, 9)", 8.0},
-                                                   {"if(0, 8, 9) * 2", 18.0}}) {
-    EXPECT_EQ(Expression(text).amount([](std::string_view) { return Amount{}; }), (Amount{expected, {}})) << text;
-  }
-  for (const char* const faulty : {"1 < 2s", "if(1, 2, 3B)", "if(1, 2)", "1 ==", "and", "not", "2 3"}) {
-    EXPECT_THROW(Expression(faulty).amount([](std::string_view) { return Amount{}; }), std::runtime_error) << faulty;
-  }
-}
-
 // De Morgan's law holds for all conditions over three names.
 RC_GTEST_PROP(ExpressionProperty, ConditionsObeyLogic, ()) {
   const auto of = [values = *rc::gen::container<std::vector<int>>(3, rc::gen::inRange(0, 3))](std::string_view name) {
