@@ -7,7 +7,6 @@
 #include <coroutine>
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "models/collectives/collective.h"
 #include "models/collectives/rccl.h"

@@ -82,7 +82,6 @@ TEST(Fabric, SharesLinksOfAMeshAndPortsOfASwitch) {
 }
 // Each read holds its place for 2 * 250 ns of fabric and 500 ns of memory: 12 KB in flight give 12 GB/s.
 TEST(FabricReads, AreBoundByThoseInFlightOverTheRoundTrip) {
-  using sim::operator""_ns;
   FabricSpec spec = spec_of(Topology::mesh, 0.0);
   spec.latency = 250_ns;
   spec.reads_in_flight = sim::Bytes(12e3);

@@ -13,7 +13,6 @@ namespace c3sim::models {
 namespace {
 
 using sim::operator""_KiB;
-using sim::operator""_MiB;
 using sim::operator""_GiB;
 using sim::operator""_us;
 
