@@ -195,15 +195,6 @@ TEST(Split, SharesOutExpertsOverTheGpusThatThereAre) {
   EXPECT_EQ(to_string(Split{}), "one GPU");
 }
 
-TEST(Split, SaysWhichRanksOfExpertsThereCanBe) {
-  const auto faults = [](const std::string& split) {
-    return faults_on(mi300x_spec(), small_step(8, "--layers 2 --graph no " + split));
-  };
-  EXPECT_THAT(faults("--ep 8 --dp 8"), IsEmpty());
-  EXPECT_THAT(faults("--ep 8 --dp 1"), ElementsAre(HasSubstr("ep: 8 ranks do not share out the 1 x 1 GPUs")));
-  EXPECT_THAT(faults("--tp 2 --ep 8 --dp 2"), ElementsAre(HasSubstr("a divisor of 4 is accepted")));
-}
-
 // Ranks of experts alone imply as many replicas, with tp as many as they need; and a spelled split reads back.
 TEST(Split, HasTheReplicasThatItsExpertsNeedUnlessTold) {
   const auto said = [](const std::string& options) { return static_cast<Split>(step_of(options)); };
