@@ -113,21 +113,6 @@ TEST(DependentSchedules, CutTokensOrTheContractionIntoAsManyGemmsAsTheirNamesSay
   }
 }
 
-TEST(DependentSchedules, InOneGoGatherAllAndThenMultiply) {
-  const GemmShape shape{512, 1024, 256};
-  const Schedule by_kernels = operations_of(named("serial_rccl"), shape, node_of(4));
-  ASSERT_EQ(by_kernels.size(), 2u);
-  const auto& gather = std::get<models::CollectiveSpec>(by_kernels[0].work);
-  EXPECT_EQ(gather.kind, models::CollectiveKind::all_gather);
-  EXPECT_EQ(gather.backend, models::Backend::rccl);
-  EXPECT_EQ(gather.bytes, gathered_bytes(shape));
-  EXPECT_EQ(gather.gpus, 4);
-  EXPECT_THAT(by_kernels[1].after, ElementsAre(0));
-  const Schedule by_engines = operations_of(named("serial_sdma"), shape, node_of(4));
-  ASSERT_EQ(by_engines.size(), 4u);
-  EXPECT_THAT(by_engines[3].after, ElementsAre(0, 1, 2)) << "which pull from all peers";
-}
-
 TEST(DependentSchedules, ScatterWhatWasMultipliedAndAddItUp) {
   const GemmShape shape{512, 1024, 256};
   const Schedule by_kernels = operations_of(named("scatter_serial_rccl"), shape, node_of(4));
