@@ -267,20 +267,6 @@ TEST(Protocols, AStreamIsNoFasterThanItsHostLaunches) {
   EXPECT_NEAR(microseconds(small_gather, stream), 160.0, 1e-6);
 }
 
-TEST(Protocols, CopyEnginesThatTheHostDrivesAreNoStream) {
-  const models::CollectiveSpec by_engines =
-      collective(models::Backend::sdma, models::CollectiveKind::all_gather, 1_MiB);
-  Testbed stream(h200({"host.protocol=stream"}).spec);
-  EXPECT_THAT(stream.why_impossible(by_engines), HasSubstr("the protocols steady, shot and rounds are accepted"));
-  EXPECT_THAT(stream.why_impossible(models::SdmaCopySpec{0, 1, 1_MiB, {}}), HasSubstr("which no stream hides"));
-  EXPECT_THAT(stream.why_impossible(small_gather), IsEmpty());
-  Testbed profiled(h200({"host.kernel_time=true"}).spec);
-  EXPECT_THAT(profiled.why_impossible(by_engines), HasSubstr("copy engines run no kernel"));
-  models::CollectiveSpec of_graph = small_gather;
-  of_graph.graph = true;
-  EXPECT_THAT(stream.why_impossible(of_graph), HasSubstr("--protocol graph is accepted"));
-}
-
 // Over six of eight GPUs the library has a channel for each of the four rings that its search finds; over four GPUs it
 // has 24 channels over three links per GPU. The measured times are 4.9 ms and 1.2 ms.
 TEST(Subsets, OfAMeshHaveTheRingsThatTheLibraryFinds) {
@@ -490,15 +476,6 @@ TEST(Trials, OfComputationAndCommunicationAtOnceAreConcurrent) {
                              Trial(StreamTrial{}), Trial(LoadTrial{}), Trial(StreamAndCopiesTrial{})}) {
     EXPECT_FALSE(is_concurrent(trial)) << kind_of(trial);
   }
-}
-
-// One CU has room for one workgroup of a tile of 256x256, and 2^17 waves are simulated within a second.
-TEST(ImpossibleTrials, AreGemmsOfManyWaves) {
-  Testbed one_cu(mi300x({"gpu.cus_per_xcd=1", "gpu.xcds=1"}).spec);
-  EXPECT_EQ(why_impossible(one_cu, GemmTrial{.shape = {1 << 19, 1 << 14, 16}}), "");
-  EXPECT_THAT(why_impossible(one_cu, GemmTrial{.shape = {1 << 20, 1 << 14, 16}}),
-              HasSubstr("is 262144 waves of workgroups on 1 CUs, 131072 are simulated: 131072 workgroups, which are a "
-                        "smaller product or fewer blocks, or more CUs, are accepted"));
 }
 
 // The suite h200 compares figures of power with validate/reference/h200x8/power.csv.

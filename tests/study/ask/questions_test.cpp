@@ -7,7 +7,6 @@ namespace c3sim::study {
 namespace {
 
 using sim::operator""_KiB;
-using ::testing::Field;
 
 class QuestionsTest : public testing::Test {
  protected:
@@ -34,23 +33,15 @@ TEST_F(QuestionsTest, AGemmIsAskedOfAnyFormatThatThePlatformHas) {
   const sim::Time of_fp8 = ask(testbed_, GemmTrial{shape}).results[0].time;
   EXPECT_LT(of_fp8, of_bf16);
   EXPECT_GT(sim::to_seconds(of_fp8).value(), shape.flops().value() / 2614.9e12);
-  models::PlatformSpec without = mi300x().spec;
-  without.gpu.gemm.others[static_cast<std::size_t>(models::Dtype::fp8)].reset();
-  EXPECT_THAT(faults_of(GemmTrial{shape}, Testbed(without)),
-              ElementsAre(Field(&sim::Fault::what,
-                                "the platform has no matrix rate of fp8 (gpu.gemm.precisions): bf16, fp16, tf32, fp32 "
-                                "are accepted")));
 }
 
 TEST_F(QuestionsTest, AttentionIsAKernelOnAnyCus) {
-  models::AttentionShape shape{.batch = 64, .heads = 8, .keys = 4097, .head_dim = 128};
+  const models::AttentionShape shape{.batch = 64, .heads = 8, .keys = 4097, .head_dim = 128};
   const Answer<WorkResult> answer =
       ask(testbed_, Question(std::vector{KernelTrial{shape, 304}, KernelTrial{shape, 8}}));
   ASSERT_THAT(answer.results, SizeIs(2));
   EXPECT_EQ(answer.results[0].time, testbed_.alone(shape));
   EXPECT_GT(answer.results[1].time, answer.results[0].time);
-  shape.kv_heads = 3;
-  EXPECT_THAT(faults_of(KernelTrial{shape}, testbed_), ElementsAre(Field(&sim::Fault::where, "heads")));
 }
 
 // The links have just carried data and the caches hold other things; the collective itself is not timed.
@@ -91,14 +82,12 @@ TEST_F(QuestionsTest, AStreamOfWarmArraysPassesNoMemoryBehindTheCaches) {
   EXPECT_LT(time(Operands::warm), time({}) * 80 / 100);
 }
 
-// The keys and values of 8 sequences of 4096 tokens, 8 heads of 128 in bf16, take 134 MB; of 32 sequences, 537 MB.
+// The keys and values of 8 sequences of 4096 tokens, 8 heads of 128 in bf16, take 134 MB.
 TEST_F(QuestionsTest, DecodingReadsAWarmCacheOutOfTheInfinityCache) {
   KernelTrial question{models::AttentionShape{.batch = 8, .heads = 64, .kv_heads = 8, .keys = 4096, .head_dim = 128}};
   const sim::Time cold = ask(testbed_, question).results.at(0).time;
   question.operands = Operands::warm;
   EXPECT_LT(ask(testbed_, question).results.at(0).time, cold * 90 / 100);
-  std::get<models::AttentionShape>(question.kernel).batch = 32;
-  EXPECT_THAT(faults_of(question, testbed_), ElementsAre(Field(&sim::Fault::where, "operands")));
 }
 
 // The size is at fault exactly if some other size is possible.

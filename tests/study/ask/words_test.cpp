@@ -120,14 +120,5 @@ TEST(Words, OfFilesAreNotAllThoseOfCommands) {
   EXPECT_THAT(names, ElementsAre("from", "to", "bytes", "engine", "copies", "submit", "phases"));
 }
 
-TEST(Command, SaysWhatIsMissingAndWhatIsNoOption) {
-  const Command command = copy_command();
-  EXPECT_EQ(command.missing({{"from", {"gpu0"}}, {"bytes", {"1B"}}}),
-            "error: copy needs --to\n  --to gpuN|host\nfor example: c3sim copy --from gpu0 --to gpu1 --bytes 64MiB "
-            "--phases\n");
-  EXPECT_EQ(command.missing({{"from", {""}}, {"to", {""}}, {"bytes", {""}}}), "");
-  EXPECT_EQ(command.unknown("--phase"), "'--phase' is no option of copy; did you mean '--phases'?");
-}
-
 }  // namespace
 }  // namespace c3sim::study

@@ -105,16 +105,6 @@ TEST_F(StrategyTest, NothingIsReservedWhereNothingWouldBeLeftAndThatIsSaid) {
   EXPECT_THAT(reservation_warnings(tiny, std::vector{reserving}), ElementsAre(HasSubstr("c3_rp reserves nothing")));
 }
 
-// The collective takes 18 us; the GEMM fills the GPU exactly, so losing any CU costs the GEMM a whole wave.
-const Scenario short_collective{"", {4864, 4096, 8192}, models::CollectiveKind::all_gather, sim::Bytes(4097.0)};
-
-TEST_F(StrategyTest, ItIsSaidWhereAReservationCostsMoreThanNone) {
-  const C3Result sweep = run_strategy(testbed_, short_collective, Strategy::c3_rp);
-  EXPECT_THAT(reservation_warnings(testbed_, std::vector{sweep}),
-              ElementsAre(AllOf(HasSubstr("c3_rp takes"), HasSubstr("reserving nothing (c3_base)"))));
-  EXPECT_THAT(reservation_warnings(testbed_, std::vector{run(Strategy::c3_base)}), IsEmpty());
-}
-
 // The reduce-scatter of an all-reduce runs as kernels; confined to the CUs that the GEMM lacks it took twice as long.
 TEST_F(StrategyTest, ConcclRpKeepsCusFromTheGemmNotFromTheCollective) {
   const Scenario scenario{"", {100, 100, 100000}, models::CollectiveKind::all_reduce, 2560_MiB};

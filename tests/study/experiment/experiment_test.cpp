@@ -402,24 +402,6 @@ RC_GTEST_FIXTURE_PROP(ExperimentTest, LeavingOperationsOutKeepsTheOrderOfTheOthe
   RC_ASSERT(waited_for(of(with_some).graph.schedule()) == expected);
 }
 
-// A piece or a repetition that waits for one that is left out waits for what the same piece or repetition of that would
-// wait for, and a step before the first for nothing.
-TEST_F(ExperimentTest, WhatIsLeftOutStandsForEachPieceAndRepetitionOfIt) {
-  const auto before = waited_for(of("  - {name: a, stream: s, gemm: 4096x4096x4096, pieces: 2}\n"
-                                    "  - {name: b, stream: t, after: [a], repeat: 0, gemm: 4096x4096x4096, pieces: 2}\n"
-                                    "  - {name: c, stream: u, after: [b], gemm: 4096x4096x4096, pieces: 2}\n"
-                                    "  - {name: d, stream: d_$(i), repeat: {i: 3}, delay: 1us}\n"
-                                    "  - {name: e, stream: e_$(i), repeat: {i: 0}, after: [d, e@i-1], delay: 1us}\n"
-                                    "  - {name: f, stream: f_$(i), repeat: {i: 3}, after: [e@i-1], delay: 1us}\n"
-                                    "  - {name: g, stream: g, after: [e], delay: 1us}\n")
-                                     .graph.schedule());
-  EXPECT_EQ(before.at("c[piece=0]"), Names{"a[piece=0]"});
-  EXPECT_EQ(before.at("f[i=0]"), Names{});
-  EXPECT_EQ(before.at("f[i=1]"), Names{"d[i=0]"});
-  EXPECT_EQ(before.at("f[i=2]"), (Names{"d[i=0]", "d[i=1]"}));
-  EXPECT_EQ(before.at("g"), (Names{"d[i=0]", "d[i=1]", "d[i=2]"}));
-}
-
 // The next tests read files of experiments.
 
 class ExperimentFiles : public InFolder {

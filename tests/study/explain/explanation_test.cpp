@@ -101,16 +101,6 @@ TEST(CriticalPath, SaysWhatBoundedACopy) {
   EXPECT_THAT(bound("gpu.sdma.bytes_in_flight=16KiB"), HasSubstr("latency"));
 }
 
-TEST(CriticalPath, TextShowsEveryStepOfASingleRunOnly) {
-  Testbed testbed(mi300x().spec);
-  const std::vector<models::CollectiveSpec> two{engine_gather(1_KiB), engine_gather(2_KiB)};
-  const auto in_text = [&](std::span<const models::CollectiveSpec> specs) {
-    return critical_paths(testbed, answer_collectives(testbed, specs).runs).front().in_text;
-  };
-  EXPECT_TRUE(in_text(std::span(two).first(1)));
-  EXPECT_FALSE(in_text(two));
-}
-
 // The next tests name what holds operations back.
 
 std::string explained(models::PlatformSpec platform, const Schedule& schedule) {

@@ -48,10 +48,6 @@ TEST(ModelSpec, HasLayersOfSeveralKinds) {
   EXPECT_EQ(deepseek.kinds(deepseek.layers)[1].model.experts, 256);
 }
 
-TEST(ModelSpec, ThatIsNotKnownHasANeighbour) {
-  EXPECT_THAT(config_fault([] { read_model("llama3-70", folders); }), HasSubstr("did you mean 'llama3-70b'?"));
-}
-
 std::string file_of(const std::string& name) { return C3SIM_SOURCE_DIR "/tests/data/models/" + name; }
 
 // Returns what decides how long a step takes, the formats that the file names, and what the reader left out.

@@ -5,7 +5,6 @@
 
 #include "study/network/step_question.h"
 #include "study/step/step_graph.h"
-#include "study/sweep/point_question.h"
 #include "tests/study/step/step_questions.h"
 #include "tests/testing.h"
 
@@ -195,15 +194,6 @@ TEST(Split, SharesOutExpertsOverTheGpusThatThereAre) {
   EXPECT_EQ(to_string(Split{}), "one GPU");
 }
 
-TEST(Split, SaysWhichRanksOfExpertsThereCanBe) {
-  const auto faults = [](const std::string& split) {
-    return faults_on(mi300x_spec(), small_step(8, "--layers 2 --graph no " + split));
-  };
-  EXPECT_THAT(faults("--ep 8 --dp 8"), IsEmpty());
-  EXPECT_THAT(faults("--ep 8 --dp 1"), ElementsAre(HasSubstr("ep: 8 ranks do not share out the 1 x 1 GPUs")));
-  EXPECT_THAT(faults("--tp 2 --ep 8 --dp 2"), ElementsAre(HasSubstr("a divisor of 4 is accepted")));
-}
-
 // Ranks of experts alone imply as many replicas, with tp as many as they need; and a spelled split reads back.
 TEST(Split, HasTheReplicasThatItsExpertsNeedUnlessTold) {
   const auto said = [](const std::string& options) { return static_cast<Split>(step_of(options)); };
@@ -220,24 +210,6 @@ TEST(Split, HasTheReplicasThatItsExpertsNeedUnlessTold) {
     read_words(read, spelled(words), arguments, nullptr);
     EXPECT_EQ(static_cast<Split>(read), split) << to_string(split);
   }
-}
-
-// A study may name its axes in any order: replicas that it states precede those that ranks of experts need.
-TEST(Split, IsReadInTheSameOrderFromStudies) {
-  const PointQuestion question(Ask::step);
-  Testbed testbed(mi300x_spec());
-  const auto gpus = [&](std::vector<Assignment> words) {
-    for (const auto& [name, value] :
-         {std::pair("model", "mixtral-8x7b"), {"layers", "1"}, {"phase", "prefill"}, {"tokens", "64"}}) {
-      words.push_back({name, value});
-    }
-    const Results results = question.answer(testbed, words);
-    const PointQuestion::Quantities told = question.quantities_of(results);
-    return std::get<std::int64_t>(told.cells[place_of(told.columns, "gpus")]);
-  };
-  EXPECT_EQ(gpus({{"dp", "8"}, {"ep", "2"}}), 8);
-  EXPECT_EQ(gpus({{"ep", "8"}, {"tp", "8"}}), 8);
-  EXPECT_EQ(gpus({{"ep", "4"}}), 4);
 }
 
 // Returns the bytes of each collective of a layer, by name.

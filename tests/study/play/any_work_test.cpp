@@ -19,40 +19,11 @@ namespace {
 
 using sim::operator""_KiB;
 using sim::operator""_MiB;
-using sim::operator""_GiB;
 using sim::operator""_us;
 
 const models::PlatformSpec& bounded_platform() {
   static const models::PlatformSpec spec = mi300x().spec;
   return spec;
-}
-
-// 2^24 sequences of 2^24 heads and tokens have 2^72 elements of queries, beyond any integer of 64 bits. A sequence of
-// 16384 tokens and 2^16 heads of 128 reads 3 * 2^14 * 2^16 * 2^7 * 2 bytes and writes a third of that, 1.1 TB; with
-// 2^12 heads it has 68.7 GB, of which three fit 206.2 GB.
-TEST(WorkBounds, RefuseArraysThatDoNotFitAndNameTheNumberThatDoes) {
-  models::AttentionShape beyond{.batch = 1 << 24, .heads = 1 << 24, .kv_heads = 1 << 24, .queries = 1 << 24};
-  beyond.keys = beyond.queries;
-  beyond.head_dim = 128;
-  models::AttentionShape many{.batch = 1024, .heads = 1 << 12, .kv_heads = 1 << 12, .queries = 16384, .keys = 16384};
-  many.head_dim = 128;
-  models::AttentionShape three = many;
-  three.batch = 3;
-  const auto gather = [](sim::Bytes bytes) {
-    return collective(models::Backend::rccl, models::CollectiveKind::all_gather, bytes);
-  };
-  const std::vector<std::pair<Work, std::string>> rows{
-      {beyond, "arrays of at most 206.158 GB together are accepted"},
-      {many, ", which are 3 sequences of this size"},
-      {models::ElementwiseSpec{.read = sim::Bytes(1e12), .written = {}, .flops = {}},
-       "takes 1 TB and does not fit the memory of a GPU: arrays of at most 206.158 GB"},
-      {models::GemmShape{400000, 400000, 400000}, "takes 960 GB"},
-      {models::SdmaCopySpec{.bytes = 1_GiB, .submit = models::Submission::each, .copies = 1000},
-       ", which are 192 blocks of this size"},
-      {gather(193_GiB), "does not fit the memory of a GPU"}};
-  const Testbed testbed(bounded_platform());
-  for (const auto& [work, why] : rows) EXPECT_THAT(testbed.why_impossible(work), HasSubstr(why)) << to_string(work);
-  for (const Work& work : {Work(three), Work(gather(192_GiB))}) EXPECT_EQ(testbed.why_impossible(work), "");
 }
 
 // A kernel that works in place writes where it has read.

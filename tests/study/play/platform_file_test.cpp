@@ -81,15 +81,6 @@ TEST_F(ConfigsCopy, WithATableOfKernelsThatIsNoneIsAFaultOfWhoAsksForIt) {
   EXPECT_EQ(fault_of_assignment(platform, "gpu.gemm.library=hipblaslt"), "");
 }
 
-TEST_F(ConfigsCopy, OfAnOperatorThatNoFileHasIsAFaultWithTheNearestName) {
-  const std::filesystem::path mine = configs_ / "platforms/mine.yaml";
-  std::ofstream(mine) << "base: h200\n"
-                         "gpu: {operator_cycles: {copy_stridet: {value: 1, source: s, kind: measured}}}\n";
-  EXPECT_THAT(config_fault([&] { read_platform(mine, {}, std::vector{configs_}); }),
-              HasSubstr("mine.yaml:2:25: gpu.operator_cycles.copy_stridet: no operator of operators.yaml has this "
-                        "name; did you mean 'copy_strided'?"));
-}
-
 // Only the sections that assignments concern are read again; the result is that of the whole file with them.
 TEST(PlatformFile, AssignmentsChangeTheirSectionsAndNothingElse) {
   const Platform platform = mi300x();

@@ -113,21 +113,6 @@ TEST(DependentSchedules, CutTokensOrTheContractionIntoAsManyGemmsAsTheirNamesSay
   }
 }
 
-TEST(DependentSchedules, InOneGoGatherAllAndThenMultiply) {
-  const GemmShape shape{512, 1024, 256};
-  const Schedule by_kernels = operations_of(named("serial_rccl"), shape, node_of(4));
-  ASSERT_EQ(by_kernels.size(), 2u);
-  const auto& gather = std::get<models::CollectiveSpec>(by_kernels[0].work);
-  EXPECT_EQ(gather.kind, models::CollectiveKind::all_gather);
-  EXPECT_EQ(gather.backend, models::Backend::rccl);
-  EXPECT_EQ(gather.bytes, gathered_bytes(shape));
-  EXPECT_EQ(gather.gpus, 4);
-  EXPECT_THAT(by_kernels[1].after, ElementsAre(0));
-  const Schedule by_engines = operations_of(named("serial_sdma"), shape, node_of(4));
-  ASSERT_EQ(by_engines.size(), 4u);
-  EXPECT_THAT(by_engines[3].after, ElementsAre(0, 1, 2)) << "which pull from all peers";
-}
-
 TEST(DependentSchedules, ScatterWhatWasMultipliedAndAddItUp) {
   const GemmShape shape{512, 1024, 256};
   const Schedule by_kernels = operations_of(named("scatter_serial_rccl"), shape, node_of(4));
@@ -288,21 +273,8 @@ TEST(Pieces, AreOfTheTokensOrTheContractionOfAGemmAndHaveTheirShareOfAKernel) {
 }
 
 TEST(Pieces, AreRefusedWhereThereIsLessThanOneForEach) {
-  models::CollectiveSpec gather;
-  gather.bytes = sim::Bytes(32.0);
-  struct Row {
-    Work work;
-    Piece piece;
-    std::string why;  // a part of the reason
-  };
-  const std::vector<Row> rows{
-      {GemmShape{8, 4, 8}, {8, 0, CutAxis::tokens}, "8 pieces cannot be had of 4 tokens (n)"},
-      {GemmShape{8, 8, 4}, {8, 0, CutAxis::contraction}, "8 pieces cannot be had of 4 steps of the contraction (k)"},
-      {gather, {8, 0, CutAxis::tokens}, "8 pieces cannot be had of 4 bytes for each GPU"},
-      {models::ElementwiseSpec{sim::Bytes(4.0), sim::Bytes(7.0), {}}, {8, 0, CutAxis::tokens}, "of 7 bytes"},
-      {DelaySpec{}, {2, 0, CutAxis::tokens}, "can be cut into pieces"}};
-  for (const Row& row : rows) EXPECT_THAT(why_uncut(row.work, row.piece), HasSubstr(row.why));
-  EXPECT_EQ(why_uncut(gather, {4, 0, CutAxis::tokens}), "");
+  EXPECT_THAT(why_uncut(GemmShape{8, 8, 4}, {8, 0, CutAxis::contraction}),
+              HasSubstr("8 pieces cannot be had of 4 steps of the contraction (k)"));
   EXPECT_EQ(why_uncut(DelaySpec{}, {1, 0, CutAxis::tokens}), "");
 }
 

@@ -143,32 +143,6 @@ TEST_F(LayerFiles, CachedTensorsGrowAsTheirRowsSay) {
   EXPECT_THAT(grown, ElementsAre("32 2000 0 0", "32 0 14 96", "32 0 4 0"));
 }
 
-TEST_F(LayerFiles, FaultsHaveTheirPlaces) {
-  EXPECT_THAT(fault_of("forward: [{part: half_norm, name: norm}]\n"), IsEmpty());
-  for (const auto& [lines, message] : std::vector<std::pair<std::string, std::string>>{
-           {"forward: [{name: a, operate: scal, elements: 1}]\n",
-            "mine.yaml:1:21: forward[0].operate: 'scal' is no operator"},
-           {"forward: [{name: a, operate: scale, elements: tokns}]\n", "'tokns' is not known; did you mean 'tokens'?"},
-           {"forward: [{name: a, operate: scale, elements: 2 *}]\n", "at character 4: the expression ends"},
-           {"forward: [{name: a, operate: scale}]\n", "elements: is missing"},
-           {"forward: [{name: a, gemm: [1, 2]}]\n", "three extents are accepted"},
-           {"forward: [{name: a, gemm: [1, 2, 3], operate: scale, elements: 1}]\n", "a row is one of these"},
-           {"forward: [{part: half_nrm, name: a}]\n", "no file has the part 'half_nrm'; did you mean 'half_norm'?"},
-           {"forward: [{part: activation, name: a}]\n", "'elements' is missing, which the part takes"},
-           {"forward: [{part: half_norm, name: a, sise: 1}]\n", "sise: unknown key"},
-           {"parts: {half_norm: {rows: []}}\n", "the part 'half_norm' is in another file, too"},
-           {"let: {a: b, b: 1}\n", "'b' is not known"},
-           {"let: {tokens: 1}\n", "this name has a value already"},
-           {"weights: [{name: a}]\n", "weights[0].name: a row is one of these: rows or tensor"},
-           {"weights: [{name: a, tensor: hiden}]\n",
-            "mine.yaml:1:29: weights[0].tensor: 'hiden' is not known; did you mean 'hidden'?"},
-           {"weights: [{name: a, tensor: 1, gradients: a}]\n", "did you mean 'gradient'?"},
-           {"weights: [{name: a, tensor: 1, alike: b}]\n", "alike: alike names GPUs, and gpus counts them"},
-           {"kept: [{name: a, operate: scale}]\n", "a row is one of these: rows or tensor"}}) {
-    EXPECT_THAT(fault_of(lines), HasSubstr(message)) << lines;
-  }
-}
-
 // Models of shipped layers need no other file, and one that has a fault in `kept` alone is refused as a whole. Faults
 // of a file may come of another's, so that both are told; all come of those of common.yaml, which are told alone.
 TEST_F(LayerFiles, FaultyFileStopsWhatAsksForIt) {
@@ -180,55 +154,6 @@ TEST_F(LayerFiles, FaultyFileStopsWhatAsksForIt) {
   EXPECT_THAT(fault_of_layer("attention"), IsEmpty());
   write("layers/common.yaml", "parts: {half_norm: {rows: []}}\nlet: 1\n");
   EXPECT_THAT(fault_of_layer("attention"), AllOf(HasSubstr("common.yaml:2"), Not(HasSubstr("attention.yaml"))));
-}
-
-// These files can be read, and no step can be written from them.
-TEST_F(LayerFiles, FaultsOfValuesNameTheirOperation) {
-  for (const auto& [lines, message] : std::vector<std::pair<std::string, std::string>>{
-           {"parts: {a: {rows: [{part: b, name: x}]}, b: {rows: [{part: a, name: x}]}}\n"
-            "forward: [{part: a, name: x}]\n",
-            "is a part that uses itself"},
-           {"forward: [{name: x, operate: scale, elements: tokens / window}]\n", "x: a division by zero"},
-           {"forward: [{name: x, operate: scale, elements: tokens, element: 4}]\n", "x: an element has bytes"},
-           {"forward: [{name: x, operate: scale, elements: 4B}]\n", "x: a number without a unit is needed"},
-           {"forward: [{name: x, gemm: [0, 1, 1]}]\n", "x: m is 0: a whole number from 1 to 16777216 is accepted"},
-           {"forward: [{name: x, gemm: [1, 1, hidden / 3]}]\n", "x: k is 1365.3333333333333: a whole number"},
-           {"forward: [{name: x, gemm: [1, 1, 1], products: 1.5}]\n", "x: products is 1.5: a whole number"},
-           {"forward: [{name: x, operate: rmsnorm, elements: 8, row: 2.5}]\n", "x: row is 2.5: a whole number"},
-           {"forward: [{name: x, collective: all_gather, elements: 8, gpus: 1.5}]\n",
-            "x: gpus is 1.5: a whole number from 1 to 1 is accepted"},
-           {"forward: [{name: x, operate: scale, elements: 1, when: train}]\n", "the layer writes no operation"}}) {
-    write_mine(lines);
-    const LayerTemplates templates(with_own());
-    StepQuestion question = step_of("--model llama3-8b --phase decode --layers 1 --half attention");
-    question.model.attention = "mine";
-    const std::string fault = config_fault([&] { step_blocks(question, 1, {mi300x_spec(), templates}); });
-    EXPECT_THAT(fault, HasSubstr(message)) << lines;
-  }
-  for (const auto& [row, message] : std::vector<std::pair<std::string, std::string>>{
-           {"{name: x, tensor: tokens / window}", "x: a division by zero"},
-           {"{name: x, tensor: tokens - 1000}", "x: tensor is -936: 0 to 1e+18 elements are accepted"},
-           {"{name: x, tensor: 1, alike: a, gpus: 5}", "x: gpus is 5: a whole number from 1 to 4 is accepted"},
-           {"{name: x, tensor: 1, alike: a, gpus: 10 / 4}", "x: gpus is 2.5: a whole number from 1 to 4 is accepted"},
-           {"{times: 2.5, rows: [{name: x, tensor: 1}]}", "times is 2.5: a whole number from 0 to 4096 is accepted"},
-           {"{times: 4096, rows: [{times: 4096, rows: [{name: x, tensor: 1}]}]}", "more than 100000 tensors"},
-           {"{name: x, tensor: 1, alike: a, gpus: 1}, {name: y, tensor: 1, alike: a, gpus: 2}",
-            "a_: weights of this name are held alike by 1 GPUs and by 2: one number is accepted"},
-           {"{name: x, tensor: 1, gradient: ot}",
-            "ot: is no product whose gradients the layer's backward rows give; did you mean 'out'?"}}) {
-    write_mine(
-        "backward: [{part: product_gradients, name: out, out: 1, in: 1}]\nforward: [{part: half_end, name: a}]\n"
-        "weights: [" +
-        row + "]\n");
-    const LayerTemplates templates(with_own());
-    StepQuestion question = step_of("--model llama3-8b --phase train --layers 1 --tokens 64 --dp 4");
-    question.model.attention = "mine";
-    const std::string fault = config_fault([&] {
-      memory_of(question, templates);
-      step_blocks(question, 1, {mi300x_spec(), templates});
-    });
-    EXPECT_THAT(fault, HasSubstr(message)) << row;
-  }
 }
 
 // A damaged file of layers is refused, or it gives steps or refuses them: nothing else comes of it.

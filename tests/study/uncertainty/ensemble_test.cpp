@@ -12,7 +12,6 @@
 #include "study/report/statistics.h"
 #include "study/uncertainty/fidelity.h"
 #include "study/uncertainty/latin_hypercube.h"
-#include "tests/config_fault.h"
 #include "tests/study/fitted_platform.h"
 #include "tests/study/test_platform.h"
 #include "tests/testing.h"
@@ -496,11 +495,6 @@ TEST(Spread, IsOfWorkOfOneKindAndSize) {
   EXPECT_EQ(spread_of(models::GemmShape{512, 256, 128}, platform).of, "gemm of 512x256x128");
   EXPECT_EQ(spread_of(collective(models::Backend::sdma, models::CollectiveKind::all_gather, 1_MiB), platform).of,
             "sdma_all_gather of 1MiB");
-}
-
-TEST(Fidelity, ARangeThatEndsBeforeItBeginsIsAFaultOfThePlatformFile) {
-  EXPECT_THAT(config_fault([] { mi300x({"fitted_to[0].largest=1 B"}); }),
-              HasSubstr("fitted_to[0].largest: is below the smallest"));
 }
 
 }  // namespace
