@@ -20,46 +20,6 @@ namespace {
 const std::vector<std::string> small_c3{"c3",      "--gemm", "4096x4096x4096", "--collective", "all_gather",
                                         "--bytes", "64MiB",  "--format",       "json"};
 
-std::filesystem::path empty_folder(const std::string& name) {
-  std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / ("command_line_" + name);
-  std::filesystem::remove_all(folder);
-  return folder;
-}
-
-TEST(CommandLine, EveryQuestionHasATableCsvAndJson) {
-  const std::vector<std::vector<std::string>> questions{
-      {"c3", "--gemm", "4096x4096x4096", "--collective", "all_to_all", "--bytes", "64MiB", "--strategy", "c3_sp"},
-      {"gemm", "--gemm", "4096x4096x4096", "--cus", "304,240"},
-      {"collective", "--collective", "all_reduce", "--bytes", "1MiB:4MiB:x2"},
-      {"collective", "--collective", "all_gather", "--backend", "sdma", "--variant", "bcst", "--prelaunch", "--bytes",
-       "1MiB"},
-      {"copy", "--from", "gpu0", "--to", "gpu1", "--bytes", "1KiB", "--phases"},
-      {"copy", "--from", "host", "--to", "gpu1", "--bytes", "1KiB"},
-      {"platform"}};
-  for (const auto& question : questions) {
-    const Answer table = run_cli(question);
-    EXPECT_EQ(table.code, ExitCode::fine) << table.err;
-    const Answer csv = run_cli(with(question, {"--format", "csv"}));
-    EXPECT_THAT(csv.out, HasSubstr(",")) << question[0];
-    const Answer json = run_cli(with(question, {"--format", "json"}));
-    ASSERT_TRUE(nlohmann::json::accept(json.out)) << json.out << json.err;
-    const auto parsed = nlohmann::json::parse(json.out);
-    EXPECT_EQ(parsed["platform"], "mi300x");
-    EXPECT_FALSE(parsed["results"].empty());
-  }
-}
-
-TEST(CommandLine, TheSameQuestionGetsTheSameBytes) { EXPECT_EQ(run_cli(small_c3).out, run_cli(small_c3).out); }
-
-TEST(CommandLine, SetChangesTheAnswer) {
-  EXPECT_NE(run_cli(small_c3).out, run_cli(with(small_c3, {"--set", "fabric.link_rate=60 GB/s"})).out);
-}
-
-TEST(CommandLine, WithoutAMechanismAnotherMachineAnswers) {
-  const std::vector<std::string> base = with(small_c3, {"--strategy", "c3_base"});
-  EXPECT_NE(out_of(with(base, {"--without", "dispatch_wait,clock"})), out_of(base));
-}
-
 TEST(CommandLine, FullSensitivityListsEveryUncertainParameterByItsSwing) {
   const Answer answer = run_cli(with(small_c3, {"--strategy", "serial,conccl", "--sensitivity"}), true);
   ASSERT_EQ(answer.code, ExitCode::fine) << answer.err;
@@ -119,8 +79,9 @@ TEST(CommandLine, AnAllReduceOnSdmaHasKernelsAndEngines) {
 }
 
 TEST(CommandLine, OutLeavesResultsPlatformAndTrace) {
-  const std::filesystem::path folder = empty_folder("out");
-  const std::filesystem::path trace = std::filesystem::path(testing::TempDir()) / "command_line_trace.json";
+  const Folder own("command_line_out");
+  const std::filesystem::path folder = own.path() / "out";
+  const std::filesystem::path trace = own.path() / "trace.json";
   const std::string answer =
       out_of(with(small_c3, {"--strategy", "c3_sp", "--out", folder.string(), "--trace", trace.string(), "--explain"}));
   auto results = nlohmann::ordered_json::parse(content(folder / "results.json"));
@@ -138,10 +99,11 @@ TEST(CommandLine, OutLeavesResultsPlatformAndTrace) {
 }
 
 TEST(CommandLine, TheResolvedPlatformGivesTheSameAnswer) {
-  const std::filesystem::path folder = empty_folder("resolved");
+  const Folder folder("command_line_resolved");
   const std::vector<std::string> changed = with(small_c3, {"--set", "gpu.cus_per_xcd=30"});
-  const Answer first = run_cli(with(changed, {"--out", folder.string()}));
-  const Answer again = run_cli(with(small_c3, {"--platform", (folder / "platform.yaml").string()}));
+  const Answer first = run_cli(with(changed, {"--out", folder.path()}));
+  const Answer again = run_cli(with(small_c3, {"--platform", folder.path() / "platform.yaml"}));
+  EXPECT_NE(first.out, out_of(small_c3));
   EXPECT_EQ(first.out, again.out) << again.err;
 }
 
@@ -170,10 +132,9 @@ TEST(CommandLine, ThePlatformFitsALine) {
 }
 
 TEST(CommandLine, FoldersOfPlatformsAreSearchedInOrder) {
-  const std::filesystem::path folder = empty_folder("configs");
-  std::filesystem::create_directories(folder / "platforms");
-  std::ofstream(folder / "platforms" / "mine.yaml") << content(C3SIM_SOURCE_DIR "/configs/platforms/mi300x.yaml");
-  const ConfigsIn configs(folder);
+  const Folder folder("command_line_configs");
+  folder.write("platforms/mine.yaml", content(C3SIM_SOURCE_DIR "/configs/platforms/mi300x.yaml"));
+  const ConfigsIn configs(folder.path());
   out_of({"platform", "mine"});
 }
 

@@ -131,16 +131,6 @@ TEST(Command, ReproducesThePrediction) {
             "c3sim gemm --gemm 8192x8192x8192 --cus 240 --platform h200 --set gpus=4 --set gpu.sdma.engines=8");
 }
 
-// A kernel's own time is that of the run in which the host launches it: --kernel-time is another machine's.
-TEST(Command, OfAKernelsOwnTimeShowsTheCase) {
-  Case one = measured(1.0, {}, Figure::kernel_time);
-  one.suite = "public";
-  one.id = "a";
-  one.machine = {"h200", {"host.protocol=shot"}};
-  one.trial = study::GemmTrial{.shape = {8192, 8192, 8192}};
-  EXPECT_EQ(command_of(one), "c3sim validate public --case a --platform h200");
-}
-
 // No command asks for a board at rest: the command shows the case.
 TEST(Command, OfWhatNoCommandAsksShowsTheCase) {
   Case one = measured(1.0, {}, Figure::power);
@@ -154,14 +144,6 @@ TEST(Command, OfWhatNoCommandAsksShowsTheCase) {
   one.id = one.where + "/power";
   one.machine.changes.clear();
   EXPECT_EQ(command_of(one), "c3sim validate runs/power.csv --case power.csv:5/power");
-}
-
-TEST(Command, IsSafeToPasteWhateverAFileIsCalled) {
-  Case one = measured(1.0, {}, Figure::power);
-  one.machine.platform = "mi300x";
-  one.path = "it's; rm -r x.csv";
-  one.id = "a";
-  EXPECT_EQ(command_of(one), R"(c3sim validate 'it'\''s; rm -r x.csv' --case a)");
 }
 
 Case predicted_as(double factor, study::Trial trial = all_gather(1e6)) {
