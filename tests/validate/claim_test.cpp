@@ -51,31 +51,6 @@ TEST(Claim, FullHasIntervalsOfAnEnsemble) {
   EXPECT_THAT(of("latte.p2p_phases").intervals, IsEmpty()) << "no cases, no prediction";
 }
 
-// An MI300X has no 400 CUs: the claim about both is not predicted, and that about the mean is, of one point of two.
-TEST(Claim, IsPredictedWithoutPointsThatTheMachineCannotDo) {
-  const Folder folder("claim_points_test");
-  const ClaimBook book(folder.write("claims.yaml", R"(studies:
-  few:
-    trial: gemm
-    over: [{of: gemm, value: 1024x1024x1024}, {of: cus, values: [304, 400]}]
-    summaries:
-      - key: sides
-        by: [gemm]
-        columns: [{key: all, where: cus = 304, of: seen}, {key: more, where: cus = 400, of: seen}]
-claims:
-  - {claim: a.gain, study: few, table: sides, of: more / all}
-  - {claim: a.points, study: few, table: rows, of: seen, fold: count}
-)"));
-  const study::Platform platform = shipped_library().platforms({"mi300x", {}});
-  study::Testbed testbed(platform.spec);
-  std::vector<std::string> remarks;
-  const ClaimValues values = book.predict(std::vector<std::string>{"a"},
-                                          {testbed, platform, shipped_library().experiments, {}, false, &remarks});
-  EXPECT_THAT(values, ElementsAre(testing::Pair("a.points", ElementsAre(1.0))));
-  EXPECT_THAT(remarks, ElementsAre(StartsWith("mi300x cannot do 1 of 2 points of the study few, and claims are "
-                                              "predicted without them (the first: 400 CUs cannot be used")));
-}
-
 TEST(ClaimFile, IsRead) {
   const Folder folder("claim_test");
   const std::vector<Claim> claims =
