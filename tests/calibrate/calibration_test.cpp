@@ -94,12 +94,6 @@ TEST(Calibration, PredictsMeasurementsOnThePlatformThatTheyWereMadeOn) {
   }
 }
 
-TEST(Calibration, NamesMeasurementsAsTheSource) {
-  const Calibration calibration = calibrate(h200_file, std::vector{simulated({})}, with_folders());
-  EXPECT_EQ(fitted(calibration, "fabric.link_rate").source, "simulated.csv: one pair of GPUs, one way");
-  EXPECT_THAT(calibration.text, HasSubstr("source: \"simulated.csv: one pair of GPUs, one way\", kind: fitted"));
-}
-
 // Names of files hold whatever users like; the fitted file reads back.
 TEST(Calibration, NamesFilesWhateverIsInTheirNames) {
   Reading file = simulated({});
@@ -176,12 +170,6 @@ TEST(Calibration, SaysWhenARangeEndsBeforeTheMeasurement) {
   const Calibration calibration = calibrate(h200_file, files, with_folders());
   EXPECT_TRUE(fitted(calibration, "fabric.link_rate").at_limit);
   EXPECT_THAT(report(calibration, files).warnings, Contains("fabric.link_rate ended where its range ends: 350 GB/s"));
-}
-
-TEST(Calibration, WarnsOfFittedParametersThatNothingMeasures) {
-  const std::vector files{simulated({})};
-  EXPECT_THAT(report(calibrate(h200_file, files, with_folders()), files).warnings,
-              Contains(AllOf(HasSubstr("nothing here measures them"), HasSubstr("gpu.power.idle"))));
 }
 
 // The errors are 1, -3 and 2 %: by magnitude 1, 2, 3, so the median is 2 and the worst is -3. The last step has

@@ -17,7 +17,6 @@ using nlohmann::json;
 const std::string runs = "kind,gemm,collective,bytes,how,limit,all_us\n";
 // About 1640 us are predicted for this GEMM, 13 to 14 % less than this: within the band of 15 % that users' files have.
 const std::string good = "gemm,8192x8192x8192,-,0,all,304,1900\n";
-const std::string far_off = "gemm,8192x8192x8192,-,0,all,304,19000\n";
 
 class ValidateCommand : public InFolder {
  protected:
@@ -212,12 +211,9 @@ TEST_F(ValidateCommandInATree, FullWritesGoldensAndShowsWhatMoved) {
   std::string edited = content(goldens);
   edited.replace(edited.find("\"cases\":") + 8, 1, "9");
   expect_fault({"--against", written("edited.json", edited)}, "edited.json: was changed since it was written");
-  expect_fault({"--against", path("absent.csv")}, "absent.csv: No such file or directory");
 }
 
-TEST_F(ValidateCommandInATree, ToldOfADataFileThatIsMissingOrAtFault) {
-  written("validate/reference/mi300x/gemm_mi300x.csv", "library,dtype\n");
-  expect_fault({"power"}, "gemm_mi300x.csv:1:1: M: this column is missing");
+TEST_F(ValidateCommandInATree, ToldOfADataFileThatIsMissing) {
   fs::remove(folder_ / "validate/reference/mi300x/gemm_mi300x.csv");
   expect_fault({"power"}, "gemm_mi300x.csv: No such file or directory");
 }

@@ -2,7 +2,6 @@
 #include "calibrate/measurement_files.h"
 #include "tests/calibrate/readers/log_sample.h"
 #include "tests/calibrate/shipped_files.h"
-#include "tests/config_fault.h"
 #include "tests/testing.h"
 
 namespace c3sim::calibrate {
@@ -102,16 +101,6 @@ TEST(Screen, RunsOfASeriesStandInTheirOrder) {
 }
 
 // The guard keeps a fit from reading runs that the simulator is to predict.
-TEST(FitGuard, RefusesConcurrentRunsUnderAnotherName) {
-  const std::filesystem::path copy = std::filesystem::path(testing::TempDir()) / "renamed.csv";
-  for (const char* const file : {"c3_all_gather.csv", "dependent.csv"}) {
-    std::filesystem::copy_file(reference / "h200x8" / file, copy, std::filesystem::copy_options::overwrite_existing);
-    EXPECT_THAT(config_fault([&] { require_measurements({admit_to_fit(shipped().read(copy))}); }),
-                HasSubstr("is a concurrent run: a fit reads those alone that are marked probe"))
-        << file;
-  }
-}
-
 TEST(FitGuard, LetsNothingConcurrentThroughWhateverItsRole) {
   Measurement measurement;
   for (const study::Trial& trial : {study::Trial(study::C3Trial{}), study::Trial(study::DependentTrial{})}) {
