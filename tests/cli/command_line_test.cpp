@@ -10,7 +10,6 @@
 
 #include "study/c3/strategy.h"
 #include "tests/cli/run_cli.h"
-#include "tests/gzip.h"
 #include "tests/testing.h"
 #include "tests/text_file.h"
 
@@ -107,16 +106,6 @@ TEST(CommandLine, TheResolvedPlatformGivesTheSameAnswer) {
   EXPECT_EQ(first.out, again.out) << again.err;
 }
 
-TEST(CommandLine, AnExperimentMaySetParametersOfItsPlatform) {
-  const std::string text =
-      "name: a\nparameters: {rate: 40GB/s}\nset: [gpu.sdma.payload_rate=$(rate)]\noperations:\n"
-      "  - {name: a, stream: s, copy: {from: 0, to: 1, bytes: 1GiB}}\n";
-  const std::string file = written("sets.yaml", text).string();
-  const std::string slow = run_cli({"run", file, "--param", "rate=20GB/s", "--format", "csv"}).out;
-  EXPECT_NE(run_cli({"run", file, "--format", "csv"}).out, slow);
-  EXPECT_EQ(run_cli({"run", file, "--set", "gpu.sdma.payload_rate=20GB/s", "--format", "csv"}).out, slow);
-}
-
 TEST(CommandLine, HelpExplainsStrategies) {
   for (const study::Strategy strategy : study::all_strategies()) {
     EXPECT_THAT(run_cli({"c3", "--help"}).out, HasSubstr(fmt::format("\n  {:<10} ", to_string(strategy))));
@@ -163,14 +152,6 @@ TEST(Completion, ScriptsAskTheProgram) {
                         << " copy --format j)\n_c3sim\nprintf '%s;' \"${COMPREPLY[@]}\" > \"$0.out\"\n";
   ASSERT_EQ(std::system(("bash " + script).c_str()), 0);
   EXPECT_EQ(content(script + ".out"), "json;");
-  for (const char* const shell : {"bash", "zsh", "fish"}) {
-    EXPECT_THAT(run_cli({"completion", shell}).out, HasSubstr("completion words --line")) << shell;
-  }
-}
-
-TEST(ReadCommand, ReadsWhatGzipPacked) {
-  EXPECT_THAT(out_of({"read", written("read_packed.csv.gz", gzip("gemm,time_us\ncb1,2000\n"))}),
-              HasSubstr("read_packed.csv.gz  gemms"));
 }
 
 #if defined(__has_feature)

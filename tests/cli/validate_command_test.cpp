@@ -31,24 +31,6 @@ class ValidateCommand : public InFolder {
   }
 };
 
-// The table times a GEMM and a collective at once, and each alone.
-TEST_F(ValidateCommand, FullSplitsWhatRunningAtOnceCosts) {
-  const std::string pairs = written("pairs.csv",
-                                    "gemm,collective,bytes,strategy,makespan_us,isolated_gemm_us,collective_alone_us\n"
-                                    "4096x4096x4096,all_reduce,67108864,c3_sp,700,250,500\n");
-  const auto report = [&pairs](const std::vector<std::string>& options) {
-    return json::parse(validate(with({pairs, "--format", "json"}, options)).out);
-  };
-  const json plain = report({});
-  ASSERT_EQ(plain["cost_runs"].size(), 1U);
-  EXPECT_NEAR(plain["cost_runs"][0]["cost_us"].get<double>(), 700.0 - 500.0, 1e-6);
-  EXPECT_THAT(plain["cost_parts"], IsEmpty());
-  EXPECT_FALSE(plain["costs"][0].contains("ratio_without_probes"));
-  const json asked = report({"--mechanisms", "--unprobed"});
-  EXPECT_TRUE(asked["cost_parts"][0].contains("clock_pct"));
-  EXPECT_TRUE(asked["costs"][0].contains("ratio_without_probes"));
-}
-
 TEST_F(ValidateCommand, ExplainsFilesThatItCannotRead) {
   expect_fault({written("binary.csv", std::string("\x7f"
                                                   "ELF\0\xff",

@@ -114,23 +114,6 @@ TEST(Case, WithoutAPredictionIsWithinNothing) {
   EXPECT_FALSE(one.is_within_noise());
 }
 
-TEST(Subject, NamesMachineTrialAndFigureButNotWhatIsTried) {
-  Case one = measured(1.0, {}, Figure::bus_bandwidth);
-  one.machine = {"h200", {"gpus=4"}, {"gpu.power.cap=600 W"}};
-  one.trial = all_gather(1024);
-  EXPECT_EQ(subject_of(one), "h200 gpus=4: rccl all_gather of 1KiB over all GPUs: bus_bandwidth");
-}
-
-TEST(Command, ReproducesThePrediction) {
-  Case one = measured(1.0, {});
-  one.machine = {"mi300x", {}};
-  one.trial = study::GemmTrial{.shape = {8192, 8192, 8192}, .cus = 240};
-  EXPECT_EQ(command_of(one), "c3sim gemm --gemm 8192x8192x8192 --cus 240");
-  one.machine = {"h200", {"gpus=4"}, {"gpu.sdma.engines=8"}};
-  EXPECT_EQ(command_of(one),
-            "c3sim gemm --gemm 8192x8192x8192 --cus 240 --platform h200 --set gpus=4 --set gpu.sdma.engines=8");
-}
-
 // No command asks for a board at rest: the command shows the case.
 TEST(Command, OfWhatNoCommandAsksShowsTheCase) {
   Case one = measured(1.0, {}, Figure::power);
