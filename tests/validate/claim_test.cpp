@@ -16,20 +16,6 @@ TEST(Claim, IsToldWithTheIntervalOfEachOfItsValues) {
   EXPECT_EQ(interval_words(one), "0.35 to 0.4512; 0.5 to 0.75");
 }
 
-// With four digits 1.65003 would look like the limit that it lies beyond.
-TEST(Claim, IsToldWithAsManyDigitsAsTellItFromTheLimitsOfItsBand) {
-  Claim one{.low = 0.19, .high = 1.65};
-  EXPECT_EQ(predicted_words(one), "");
-  one.predicted = {1.2345678};
-  EXPECT_EQ(predicted_words(one), "1.235");
-  one.predicted = {0.18999, 1.65003};
-  EXPECT_EQ(predicted_words(one), "0.18999 to 1.65003");
-  one.predicted = {0.19, 1.65};
-  EXPECT_EQ(predicted_words(one), "0.19 to 1.65");
-  one.predicted = {1.65 + 1e-15};
-  EXPECT_THAT(predicted_words(one), StartsWith("1.65000000000000")) << "of a rounding";
-}
-
 // Claims that follow from power have an interval, since the energies of the MI300X have errors; claims that follow from
 // cases have none if no case is given.
 TEST(Claim, FullHasIntervalsOfAnEnsemble) {
