@@ -194,24 +194,6 @@ TEST(Calibration, ReportsMedianAndWorstOfEachGroupThatSomethingIsObservedOf) {
   EXPECT_EQ(std::get<std::string>(row[8]), "b");
 }
 
-TEST(Calibration, ReportsHowManyRowsOfAFileWereReadAndWhyOthersWereNot) {
-  Reading file;
-  file.name = "f.csv";
-  file.measurements.resize(3);
-  file.left_out = {{"f.csv:2", "no model"}, {"f.csv:5", "is marked predict"}, {"f.csv:9", "no model"}};
-  const study::Results results = report(Calibration{}, std::vector{file});
-  const study::ResultTable& table = results.tables.back().table;
-  const auto cells = [&](std::size_t row) {
-    const std::vector<study::Cell>& all = table.rows().at(row);
-    const auto* const why = std::get_if<std::string>(&all[2]);
-    return std::pair(std::get<std::int64_t>(all[1]), why == nullptr ? "" : *why);
-  };
-  ASSERT_EQ(table.rows().size(), 3u);
-  EXPECT_EQ(cells(0), std::pair(std::int64_t{3}, std::string()));
-  EXPECT_EQ(cells(1), std::pair(std::int64_t{1}, std::string("is marked predict")));
-  EXPECT_EQ(cells(2), std::pair(std::int64_t{2}, std::string("no model")));
-}
-
 TEST(Calibration, RefusesToFitNothing) {
   EXPECT_THAT(faults_of_fit(h200_file, {}), HasSubstr("there is nothing to fit"));
 }

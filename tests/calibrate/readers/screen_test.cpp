@@ -70,19 +70,6 @@ TEST(Screen, PlatformOfAFileIsWhatItNamesOrWhatAllItsRowsSay) {
   EXPECT_EQ(platform_of(reading_of({}), known), std::nullopt);
 }
 
-TEST(Screen, CollectivesOfMoreGpusThanANodeHasAreLeftOut) {
-  Measurement small = gemm(2, 1e-3);
-  models::CollectiveSpec spec{.bytes = sim::Bytes(1e6), .gpus = 8};
-  small.trial = study::CollectiveTrial{spec};
-  Measurement large = gemm(3, 1e-3);
-  spec.gpus = 64;
-  large.trial = study::CollectiveTrial{spec};
-  Reading reading = reading_of({small, large});
-  leave_out_other_nodes(reading, {"mi300x", "mi300x", 8});
-  EXPECT_EQ(reading.measurements.size(), 1u);
-  EXPECT_EQ(left_out_of(reading), "f.csv:3: all_gather of 64 GPUs: of more GPUs than the 8 of a node of mi300x\n");
-}
-
 Measurement nth(int line, int number, int side = 4096) {
   Measurement one = gemm(line, line * 1e-3);
   one.trial = study::GemmTrial{{side, 4096, 4096}, {}, number};
