@@ -164,14 +164,6 @@ TEST(Calibration, HoldsWhatIsSet) {
               HasSubstr("link_rate: {value: 400 GB/s, source: \"--set fabric.link_rate=400 GB/s\", kind: what_if"));
 }
 
-TEST(Calibration, SaysWhenARangeEndsBeforeTheMeasurement) {
-  // The copies run at 300 GB/s, where the range of the port begins at 350.
-  const std::vector files{simulated({"fabric.link_rate=300 GB/s"})};
-  const Calibration calibration = calibrate(h200_file, files, with_folders());
-  EXPECT_TRUE(fitted(calibration, "fabric.link_rate").at_limit);
-  EXPECT_THAT(report(calibration, files).warnings, Contains("fabric.link_rate ended where its range ends: 350 GB/s"));
-}
-
 // The errors are 1, -3 and 2 %: by magnitude 1, 2, 3, so the median is 2 and the worst is -3. The last step has
 // observed nothing.
 TEST(Calibration, ReportsMedianAndWorstOfEachGroupThatSomethingIsObservedOf) {
