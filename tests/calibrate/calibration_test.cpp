@@ -94,12 +94,6 @@ TEST(Calibration, PredictsMeasurementsOnThePlatformThatTheyWereMadeOn) {
   }
 }
 
-TEST(Calibration, NamesMeasurementsAsTheSource) {
-  const Calibration calibration = calibrate(h200_file, std::vector{simulated({})}, with_folders());
-  EXPECT_EQ(fitted(calibration, "fabric.link_rate").source, "simulated.csv: one pair of GPUs, one way");
-  EXPECT_THAT(calibration.text, HasSubstr("source: \"simulated.csv: one pair of GPUs, one way\", kind: fitted"));
-}
-
 // Names of files hold whatever users like; the fitted file reads back.
 TEST(Calibration, NamesFilesWhateverIsInTheirNames) {
   Reading file = simulated({});
@@ -170,20 +164,6 @@ TEST(Calibration, HoldsWhatIsSet) {
               HasSubstr("link_rate: {value: 400 GB/s, source: \"--set fabric.link_rate=400 GB/s\", kind: what_if"));
 }
 
-TEST(Calibration, SaysWhenARangeEndsBeforeTheMeasurement) {
-  // The copies run at 300 GB/s, where the range of the port begins at 350.
-  const std::vector files{simulated({"fabric.link_rate=300 GB/s"})};
-  const Calibration calibration = calibrate(h200_file, files, with_folders());
-  EXPECT_TRUE(fitted(calibration, "fabric.link_rate").at_limit);
-  EXPECT_THAT(report(calibration, files).warnings, Contains("fabric.link_rate ended where its range ends: 350 GB/s"));
-}
-
-TEST(Calibration, WarnsOfFittedParametersThatNothingMeasures) {
-  const std::vector files{simulated({})};
-  EXPECT_THAT(report(calibrate(h200_file, files, with_folders()), files).warnings,
-              Contains(AllOf(HasSubstr("nothing here measures them"), HasSubstr("gpu.power.idle"))));
-}
-
 // The errors are 1, -3 and 2 %: by magnitude 1, 2, 3, so the median is 2 and the worst is -3. The last step has
 // observed nothing.
 TEST(Calibration, ReportsMedianAndWorstOfEachGroupThatSomethingIsObservedOf) {
@@ -206,31 +186,8 @@ TEST(Calibration, ReportsMedianAndWorstOfEachGroupThatSomethingIsObservedOf) {
   EXPECT_EQ(std::get<std::string>(row[8]), "b");
 }
 
-TEST(Calibration, ReportsHowManyRowsOfAFileWereReadAndWhyOthersWereNot) {
-  Reading file;
-  file.name = "f.csv";
-  file.measurements.resize(3);
-  file.left_out = {{"f.csv:2", "no model"}, {"f.csv:5", "is marked predict"}, {"f.csv:9", "no model"}};
-  const study::Results results = report(Calibration{}, std::vector{file});
-  const study::ResultTable& table = results.tables.back().table;
-  const auto cells = [&](std::size_t row) {
-    const std::vector<study::Cell>& all = table.rows().at(row);
-    const auto* const why = std::get_if<std::string>(&all[2]);
-    return std::pair(std::get<std::int64_t>(all[1]), why == nullptr ? "" : *why);
-  };
-  ASSERT_EQ(table.rows().size(), 3u);
-  EXPECT_EQ(cells(0), std::pair(std::int64_t{3}, std::string()));
-  EXPECT_EQ(cells(1), std::pair(std::int64_t{1}, std::string("is marked predict")));
-  EXPECT_EQ(cells(2), std::pair(std::int64_t{2}, std::string("no model")));
-}
-
 TEST(Calibration, RefusesToFitNothing) {
   EXPECT_THAT(faults_of_fit(h200_file, {}), HasSubstr("there is nothing to fit"));
-  const std::string none = of_kind(content(h200_file), "kernel_launch", "assumed");
-  Reading file = simulated({});
-  file.measurements.erase(file.measurements.begin(), file.measurements.begin() + 2);
-  EXPECT_THAT(faults_of_fit(written("none.yaml", none), {file}),
-              HasSubstr("no parameter of kind fitted; these measurements show host.kernel_launch"));
 }
 
 // One collective cannot tell two protocols apart: all parameters keep the values of the base, and the warning names
@@ -292,12 +249,6 @@ TEST(Calibration, FitsAFittedFileAgain) {
   collective.spec.channels = 2;
   file.measurements[0].trial = collective;
   EXPECT_EQ(faults_of_fit(h200_file, {file}), "");
-}
-
-TEST(Calibration, AsksForARangeInTheUnitOfTheValue) {
-  const std::string text = replaced(content(h200_file), "range: [350 GB/s, 450 GB/s]", "range: [0.35 TB/s, 0.45 TB/s]");
-  EXPECT_THAT(faults_of_fit(written("units.yaml", text), {simulated({})}),
-              HasSubstr("fabric.link_rate: the range of a parameter that is fitted has the unit of its value"));
 }
 
 // Five small copies are off by 10 % each, and five large ones by nothing: both are enough to tell a spread.

@@ -10,7 +10,6 @@
 
 #include "study/c3/strategy.h"
 #include "tests/cli/run_cli.h"
-#include "tests/gzip.h"
 #include "tests/testing.h"
 #include "tests/text_file.h"
 
@@ -19,46 +18,6 @@ namespace {
 
 const std::vector<std::string> small_c3{"c3",      "--gemm", "4096x4096x4096", "--collective", "all_gather",
                                         "--bytes", "64MiB",  "--format",       "json"};
-
-std::filesystem::path empty_folder(const std::string& name) {
-  std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / ("command_line_" + name);
-  std::filesystem::remove_all(folder);
-  return folder;
-}
-
-TEST(CommandLine, EveryQuestionHasATableCsvAndJson) {
-  const std::vector<std::vector<std::string>> questions{
-      {"c3", "--gemm", "4096x4096x4096", "--collective", "all_to_all", "--bytes", "64MiB", "--strategy", "c3_sp"},
-      {"gemm", "--gemm", "4096x4096x4096", "--cus", "304,240"},
-      {"collective", "--collective", "all_reduce", "--bytes", "1MiB:4MiB:x2"},
-      {"collective", "--collective", "all_gather", "--backend", "sdma", "--variant", "bcst", "--prelaunch", "--bytes",
-       "1MiB"},
-      {"copy", "--from", "gpu0", "--to", "gpu1", "--bytes", "1KiB", "--phases"},
-      {"copy", "--from", "host", "--to", "gpu1", "--bytes", "1KiB"},
-      {"platform"}};
-  for (const auto& question : questions) {
-    const Answer table = run_cli(question);
-    EXPECT_EQ(table.code, ExitCode::fine) << table.err;
-    const Answer csv = run_cli(with(question, {"--format", "csv"}));
-    EXPECT_THAT(csv.out, HasSubstr(",")) << question[0];
-    const Answer json = run_cli(with(question, {"--format", "json"}));
-    ASSERT_TRUE(nlohmann::json::accept(json.out)) << json.out << json.err;
-    const auto parsed = nlohmann::json::parse(json.out);
-    EXPECT_EQ(parsed["platform"], "mi300x");
-    EXPECT_FALSE(parsed["results"].empty());
-  }
-}
-
-TEST(CommandLine, TheSameQuestionGetsTheSameBytes) { EXPECT_EQ(run_cli(small_c3).out, run_cli(small_c3).out); }
-
-TEST(CommandLine, SetChangesTheAnswer) {
-  EXPECT_NE(run_cli(small_c3).out, run_cli(with(small_c3, {"--set", "fabric.link_rate=60 GB/s"})).out);
-}
-
-TEST(CommandLine, WithoutAMechanismAnotherMachineAnswers) {
-  const std::vector<std::string> base = with(small_c3, {"--strategy", "c3_base"});
-  EXPECT_NE(out_of(with(base, {"--without", "dispatch_wait,clock"})), out_of(base));
-}
 
 TEST(CommandLine, FullSensitivityListsEveryUncertainParameterByItsSwing) {
   const Answer answer = run_cli(with(small_c3, {"--strategy", "serial,conccl", "--sensitivity"}), true);
@@ -119,8 +78,9 @@ TEST(CommandLine, AnAllReduceOnSdmaHasKernelsAndEngines) {
 }
 
 TEST(CommandLine, OutLeavesResultsPlatformAndTrace) {
-  const std::filesystem::path folder = empty_folder("out");
-  const std::filesystem::path trace = std::filesystem::path(testing::TempDir()) / "command_line_trace.json";
+  const Folder own("command_line_out");
+  const std::filesystem::path folder = own.path() / "out";
+  const std::filesystem::path trace = own.path() / "trace.json";
   const std::string answer =
       out_of(with(small_c3, {"--strategy", "c3_sp", "--out", folder.string(), "--trace", trace.string(), "--explain"}));
   auto results = nlohmann::ordered_json::parse(content(folder / "results.json"));
@@ -138,21 +98,12 @@ TEST(CommandLine, OutLeavesResultsPlatformAndTrace) {
 }
 
 TEST(CommandLine, TheResolvedPlatformGivesTheSameAnswer) {
-  const std::filesystem::path folder = empty_folder("resolved");
+  const Folder folder("command_line_resolved");
   const std::vector<std::string> changed = with(small_c3, {"--set", "gpu.cus_per_xcd=30"});
-  const Answer first = run_cli(with(changed, {"--out", folder.string()}));
-  const Answer again = run_cli(with(small_c3, {"--platform", (folder / "platform.yaml").string()}));
+  const Answer first = run_cli(with(changed, {"--out", folder.path()}));
+  const Answer again = run_cli(with(small_c3, {"--platform", folder.path() / "platform.yaml"}));
+  EXPECT_NE(first.out, out_of(small_c3));
   EXPECT_EQ(first.out, again.out) << again.err;
-}
-
-TEST(CommandLine, AnExperimentMaySetParametersOfItsPlatform) {
-  const std::string text =
-      "name: a\nparameters: {rate: 40GB/s}\nset: [gpu.sdma.payload_rate=$(rate)]\noperations:\n"
-      "  - {name: a, stream: s, copy: {from: 0, to: 1, bytes: 1GiB}}\n";
-  const std::string file = written("sets.yaml", text).string();
-  const std::string slow = run_cli({"run", file, "--param", "rate=20GB/s", "--format", "csv"}).out;
-  EXPECT_NE(run_cli({"run", file, "--format", "csv"}).out, slow);
-  EXPECT_EQ(run_cli({"run", file, "--set", "gpu.sdma.payload_rate=20GB/s", "--format", "csv"}).out, slow);
 }
 
 TEST(CommandLine, HelpExplainsStrategies) {
@@ -170,10 +121,9 @@ TEST(CommandLine, ThePlatformFitsALine) {
 }
 
 TEST(CommandLine, FoldersOfPlatformsAreSearchedInOrder) {
-  const std::filesystem::path folder = empty_folder("configs");
-  std::filesystem::create_directories(folder / "platforms");
-  std::ofstream(folder / "platforms" / "mine.yaml") << content(C3SIM_SOURCE_DIR "/configs/platforms/mi300x.yaml");
-  const ConfigsIn configs(folder);
+  const Folder folder("command_line_configs");
+  folder.write("platforms/mine.yaml", content(C3SIM_SOURCE_DIR "/configs/platforms/mi300x.yaml"));
+  const ConfigsIn configs(folder.path());
   out_of({"platform", "mine"});
 }
 
@@ -202,14 +152,6 @@ TEST(Completion, ScriptsAskTheProgram) {
                         << " copy --format j)\n_c3sim\nprintf '%s;' \"${COMPREPLY[@]}\" > \"$0.out\"\n";
   ASSERT_EQ(std::system(("bash " + script).c_str()), 0);
   EXPECT_EQ(content(script + ".out"), "json;");
-  for (const char* const shell : {"bash", "zsh", "fish"}) {
-    EXPECT_THAT(run_cli({"completion", shell}).out, HasSubstr("completion words --line")) << shell;
-  }
-}
-
-TEST(ReadCommand, ReadsWhatGzipPacked) {
-  EXPECT_THAT(out_of({"read", written("read_packed.csv.gz", gzip("gemm,time_us\ncb1,2000\n"))}),
-              HasSubstr("read_packed.csv.gz  gemms"));
 }
 
 #if defined(__has_feature)

@@ -70,12 +70,5 @@ TEST_F(Output, AFolderThatTheSystemRefusesIsToldWithTheReason) {
               HasSubstr("' cannot be used: File name too long"));
 }
 
-TEST_F(Output, ACommandIsKeptAsAShellReadsIt) {
-  const fs::path out = folder_ / "a folder's";
-  ASSERT_EQ(run_cli(with(copy, {"--out", out})).code, ExitCode::fine);
-  EXPECT_THAT(content(out / "results.json"), HasSubstr("c3sim copy --from gpu0 --to gpu1 --bytes 1MiB --out '" +
-                                                       folder_.string() + "/a folder'\\\\''s'\""));
-}
-
 }  // namespace
 }  // namespace c3sim::cli

@@ -48,15 +48,6 @@ TEST(ServeCommand, FullServesAllThatAStudySpans) {
   EXPECT_EQ(none["results"][1]["fetched_tokens"], 0);
 }
 
-// Other commands write the file that --trace names; no file of the user's is written over.
-TEST(ServeCommand, ReadsRequestsOfTheUser) {
-  const std::string requests = written("requests.csv", "arrival_s,prompt_tokens,output_tokens\n0,100,2\n1,100,2\n");
-  const std::string before = content(requests);
-  const std::string file = written("serve.yaml", "name: s\nmodel: llama3-8b\n");
-  EXPECT_EQ(json_of({"serve", file, "--trace", requests})["results"][0]["requests"], 2);
-  EXPECT_EQ(content(requests), before);
-}
-
 TEST(ServeCommand, FullIsAQuestionOfSweepsWithTheSameAnswers) {
   const std::string file = written("serve.yaml", "name: s\nmodel: llama3-8b\nrequests: 5\nrate: [1, 2]\n");
   const std::string sweep = written("sweep.yaml",

@@ -115,15 +115,6 @@ TEST_F(SweepCommandTest, FullPointsOfOtherModelsOrRequestsAreRefused) {
               AllOf(HasSubstr("none.yaml:4:"), HasSubstr("did you mean 'llama3-8b'?")));
 }
 
-TEST_F(SweepCommandTest, AFolderOfAnotherStudyOrPlatformIsRefused) {
-  run_cli({"sweep", small_, "--out", path("a")});
-  for (const std::vector<std::string>& other :
-       {std::vector<std::string>{"sweep", long_, "--out", path("a"), "--resume"},
-        std::vector<std::string>{"sweep", small_, "--out", path("a"), "--resume", "--set", "gpu.sdma.engines=32"}}) {
-    EXPECT_THAT(fault_of(other), HasSubstr("holds points of the study 'small' with another file, platform or version"));
-  }
-}
-
 // Answers depend on kernels of the platform's libraries and on operators, which stand in no platform file.
 TEST_F(SweepCommandTest, AFolderOfAnotherTableOfKernelsOrOperatorsIsRefused) {
   for (const std::filesystem::path table : {"kernels/rocblas.csv", "operators.yaml"}) {

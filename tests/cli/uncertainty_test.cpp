@@ -61,9 +61,7 @@ TEST_F(Uncertainty, IsBesideEachTimeWhereItWasAskedFor) {
 
 TEST_F(Uncertainty, IsOfTheSeed) {
   const auto csv = [&](const std::vector<std::string>& options) {
-    std::vector<std::string> all{"--strategy", "conccl", "--uncertainty", "20", "--format", "csv"};
-    all.insert(all.end(), options.begin(), options.end());
-    return ask(tiny_c3, all).out;
+    return ask(tiny_c3, with({"--strategy", "conccl", "--uncertainty", "20", "--format", "csv"}, options)).out;
   };
   const std::string usual = csv({"--jobs", "1"});
   EXPECT_EQ(csv({"--jobs", "3", "--seed", "1"}), usual);
@@ -77,10 +75,8 @@ TEST_F(Uncertainty, OfAPlatformWithoutErrorsIsSaidNotToBeKnown) {
   text = std::regex_replace(text, std::regex("(value: [^,]*) source: "), "$1, source: ");
   text = std::regex_replace(text, std::regex("kind: probed"), "kind: assumed");
   text = std::regex_replace(text, std::regex(", alternatives: \\[[^\\]]*\\]"), "");
-  const fs::path certain = folder_ / "certain.yaml";
-  std::ofstream(certain) << text;
-  const Answer answer =
-      run_cli({"gemm", "--gemm", "512x512x512", "--platform", certain.string(), "--uncertainty", "--format", "json"});
+  const std::string certain = write("certain.yaml", text);
+  const Answer answer = run_cli(with(tiny_gemm, {"--platform", certain, "--uncertainty", "--format", "json"}));
   EXPECT_EQ(answer.code, ExitCode::fine);
   EXPECT_THAT(answer.err, HasSubstr("warning: mi300x tells of no errors of its parameters: there is no interval"));
   EXPECT_TRUE(json::parse(answer.out)["results"][0]["time_p5_us"].is_null());

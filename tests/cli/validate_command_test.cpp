@@ -17,7 +17,6 @@ using nlohmann::json;
 const std::string runs = "kind,gemm,collective,bytes,how,limit,all_us\n";
 // About 1640 us are predicted for this GEMM, 13 to 14 % less than this: within the band of 15 % that users' files have.
 const std::string good = "gemm,8192x8192x8192,-,0,all,304,1900\n";
-const std::string far_off = "gemm,8192x8192x8192,-,0,all,304,19000\n";
 
 class ValidateCommand : public InFolder {
  protected:
@@ -31,24 +30,6 @@ class ValidateCommand : public InFolder {
     cli::expect_fault(with({"validate"}, arguments), what);
   }
 };
-
-// The table times a GEMM and a collective at once, and each alone.
-TEST_F(ValidateCommand, FullSplitsWhatRunningAtOnceCosts) {
-  const std::string pairs = written("pairs.csv",
-                                    "gemm,collective,bytes,strategy,makespan_us,isolated_gemm_us,collective_alone_us\n"
-                                    "4096x4096x4096,all_reduce,67108864,c3_sp,700,250,500\n");
-  const auto report = [&pairs](const std::vector<std::string>& options) {
-    return json::parse(validate(with({pairs, "--format", "json"}, options)).out);
-  };
-  const json plain = report({});
-  ASSERT_EQ(plain["cost_runs"].size(), 1U);
-  EXPECT_NEAR(plain["cost_runs"][0]["cost_us"].get<double>(), 700.0 - 500.0, 1e-6);
-  EXPECT_THAT(plain["cost_parts"], IsEmpty());
-  EXPECT_FALSE(plain["costs"][0].contains("ratio_without_probes"));
-  const json asked = report({"--mechanisms", "--unprobed"});
-  EXPECT_TRUE(asked["cost_parts"][0].contains("clock_pct"));
-  EXPECT_TRUE(asked["costs"][0].contains("ratio_without_probes"));
-}
 
 TEST_F(ValidateCommand, ExplainsFilesThatItCannotRead) {
   expect_fault({written("binary.csv", std::string("\x7f"
@@ -161,26 +142,6 @@ TEST_F(ValidateCommand, FullReadsAnswersAsTheyWereAsked) {
   }
 }
 
-// The commands hold in any folder: they name a model of one's own, a table and a platform as they were named.
-TEST_F(ValidateCommand, TellsCommandsThatAskAgain) {
-  const std::string model = written("my own.yaml", content(C3SIM_SOURCE_DIR "/configs/models/llama3-8b.yaml"));
-  const auto command = [&](const std::string& table) {
-    const Answer answer = validate({written("runs.csv", table), "--platform", "h200", "--format", "json"});
-    return json::parse(answer.out)["cases"][0]["command"].get<std::string>();
-  };
-  EXPECT_EQ(command("model,phase,layers,context,time_us\n" + model + ",decode,1,512,300\n"),
-            "c3sim step --model '" + model + "' --phase decode --layers 1 --context 512 --platform h200");
-  EXPECT_EQ(command("gemm,time_us,kernel_time\n4096x4096x4096,200,yes\n"),
-            "c3sim validate " + path("runs.csv") + " --case runs.csv:2/kernel_time --platform h200");
-}
-
-TEST_F(ValidateCommand, WritesNoPredictionsToAFileOfItsReport) {
-  const std::string runs_file = written("some.csv", runs + good);
-  expect_fault({runs_file, "--out", path("report/results.json"), "--report", path("report")},
-               "is a file of --report, too");
-  expect_fault({runs_file, "--out", path("both"), "--report", path("both")}, "is the folder of --report, too");
-}
-
 // The test makes a source tree with the smallest of suites.
 class ValidateCommandInATree : public ValidateCommand {
  protected:
@@ -232,12 +193,9 @@ TEST_F(ValidateCommandInATree, FullWritesGoldensAndShowsWhatMoved) {
   std::string edited = content(goldens);
   edited.replace(edited.find("\"cases\":") + 8, 1, "9");
   expect_fault({"--against", written("edited.json", edited)}, "edited.json: was changed since it was written");
-  expect_fault({"--against", path("absent.csv")}, "absent.csv: No such file or directory");
 }
 
-TEST_F(ValidateCommandInATree, ToldOfADataFileThatIsMissingOrAtFault) {
-  written("validate/reference/mi300x/gemm_mi300x.csv", "library,dtype\n");
-  expect_fault({"power"}, "gemm_mi300x.csv:1:1: M: this column is missing");
+TEST_F(ValidateCommandInATree, ToldOfADataFileThatIsMissing) {
   fs::remove(folder_ / "validate/reference/mi300x/gemm_mi300x.csv");
   expect_fault({"power"}, "gemm_mi300x.csv: No such file or directory");
 }
@@ -245,8 +203,6 @@ TEST_F(ValidateCommandInATree, ToldOfADataFileThatIsMissingOrAtFault) {
 TEST_F(ValidateCommandInATree, ToldOfASuiteAtFault) {
   written("validate/suites/odd.yaml", "title: t\nquestion: q\nplatform: mi300y\nclaims: [latte]\n");
   expect_fault({"odd"}, "odd.yaml: platform: no platform is named 'mi300y'; did you mean 'mi300x'?");
-  written("validate/suites/odd.yaml", "titel: t\nquestion: q\nplatform: mi300x\nclaims: [latte]\n");
-  expect_fault({"odd"}, "odd.yaml:1:1: titel: unknown key; did you mean 'title'?");
 }
 
 TEST_F(ValidateCommand, FullGivesTheSameBytesAtAnyNumberOfJobs) {

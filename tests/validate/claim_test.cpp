@@ -16,20 +16,6 @@ TEST(Claim, IsToldWithTheIntervalOfEachOfItsValues) {
   EXPECT_EQ(interval_words(one), "0.35 to 0.4512; 0.5 to 0.75");
 }
 
-// With four digits 1.65003 would look like the limit that it lies beyond.
-TEST(Claim, IsToldWithAsManyDigitsAsTellItFromTheLimitsOfItsBand) {
-  Claim one{.low = 0.19, .high = 1.65};
-  EXPECT_EQ(predicted_words(one), "");
-  one.predicted = {1.2345678};
-  EXPECT_EQ(predicted_words(one), "1.235");
-  one.predicted = {0.18999, 1.65003};
-  EXPECT_EQ(predicted_words(one), "0.18999 to 1.65003");
-  one.predicted = {0.19, 1.65};
-  EXPECT_EQ(predicted_words(one), "0.19 to 1.65");
-  one.predicted = {1.65 + 1e-15};
-  EXPECT_THAT(predicted_words(one), StartsWith("1.65000000000000")) << "of a rounding";
-}
-
 // Claims that follow from power have an interval, since the energies of the MI300X have errors; claims that follow from
 // cases have none if no case is given.
 TEST(Claim, FullHasIntervalsOfAnEnsemble) {
@@ -49,31 +35,6 @@ TEST(Claim, FullHasIntervalsOfAnEnsemble) {
   EXPECT_LT(power.intervals[0]->low, power.intervals[0]->high);
   EXPECT_TRUE(power.intervals[0]->holds(power.predicted[0]));
   EXPECT_THAT(of("latte.p2p_phases").intervals, IsEmpty()) << "no cases, no prediction";
-}
-
-// An MI300X has no 400 CUs: the claim about both is not predicted, and that about the mean is, of one point of two.
-TEST(Claim, IsPredictedWithoutPointsThatTheMachineCannotDo) {
-  const Folder folder("claim_points_test");
-  const ClaimBook book(folder.write("claims.yaml", R"(studies:
-  few:
-    trial: gemm
-    over: [{of: gemm, value: 1024x1024x1024}, {of: cus, values: [304, 400]}]
-    summaries:
-      - key: sides
-        by: [gemm]
-        columns: [{key: all, where: cus = 304, of: seen}, {key: more, where: cus = 400, of: seen}]
-claims:
-  - {claim: a.gain, study: few, table: sides, of: more / all}
-  - {claim: a.points, study: few, table: rows, of: seen, fold: count}
-)"));
-  const study::Platform platform = shipped_library().platforms({"mi300x", {}});
-  study::Testbed testbed(platform.spec);
-  std::vector<std::string> remarks;
-  const ClaimValues values = book.predict(std::vector<std::string>{"a"},
-                                          {testbed, platform, shipped_library().experiments, {}, false, &remarks});
-  EXPECT_THAT(values, ElementsAre(testing::Pair("a.points", ElementsAre(1.0))));
-  EXPECT_THAT(remarks, ElementsAre(StartsWith("mi300x cannot do 1 of 2 points of the study few, and claims are "
-                                              "predicted without them (the first: 400 CUs cannot be used")));
 }
 
 TEST(ClaimFile, IsRead) {

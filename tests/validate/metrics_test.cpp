@@ -114,33 +114,6 @@ TEST(Case, WithoutAPredictionIsWithinNothing) {
   EXPECT_FALSE(one.is_within_noise());
 }
 
-TEST(Subject, NamesMachineTrialAndFigureButNotWhatIsTried) {
-  Case one = measured(1.0, {}, Figure::bus_bandwidth);
-  one.machine = {"h200", {"gpus=4"}, {"gpu.power.cap=600 W"}};
-  one.trial = all_gather(1024);
-  EXPECT_EQ(subject_of(one), "h200 gpus=4: rccl all_gather of 1KiB over all GPUs: bus_bandwidth");
-}
-
-TEST(Command, ReproducesThePrediction) {
-  Case one = measured(1.0, {});
-  one.machine = {"mi300x", {}};
-  one.trial = study::GemmTrial{.shape = {8192, 8192, 8192}, .cus = 240};
-  EXPECT_EQ(command_of(one), "c3sim gemm --gemm 8192x8192x8192 --cus 240");
-  one.machine = {"h200", {"gpus=4"}, {"gpu.sdma.engines=8"}};
-  EXPECT_EQ(command_of(one),
-            "c3sim gemm --gemm 8192x8192x8192 --cus 240 --platform h200 --set gpus=4 --set gpu.sdma.engines=8");
-}
-
-// A kernel's own time is that of the run in which the host launches it: --kernel-time is another machine's.
-TEST(Command, OfAKernelsOwnTimeShowsTheCase) {
-  Case one = measured(1.0, {}, Figure::kernel_time);
-  one.suite = "public";
-  one.id = "a";
-  one.machine = {"h200", {"host.protocol=shot"}};
-  one.trial = study::GemmTrial{.shape = {8192, 8192, 8192}};
-  EXPECT_EQ(command_of(one), "c3sim validate public --case a --platform h200");
-}
-
 // No command asks for a board at rest: the command shows the case.
 TEST(Command, OfWhatNoCommandAsksShowsTheCase) {
   Case one = measured(1.0, {}, Figure::power);
@@ -154,14 +127,6 @@ TEST(Command, OfWhatNoCommandAsksShowsTheCase) {
   one.id = one.where + "/power";
   one.machine.changes.clear();
   EXPECT_EQ(command_of(one), "c3sim validate runs/power.csv --case power.csv:5/power");
-}
-
-TEST(Command, IsSafeToPasteWhateverAFileIsCalled) {
-  Case one = measured(1.0, {}, Figure::power);
-  one.machine.platform = "mi300x";
-  one.path = "it's; rm -r x.csv";
-  one.id = "a";
-  EXPECT_EQ(command_of(one), R"(c3sim validate 'it'\''s; rm -r x.csv' --case a)");
 }
 
 Case predicted_as(double factor, study::Trial trial = all_gather(1e6)) {

@@ -241,11 +241,6 @@ TEST_F(Scoring, TellsWhatWasPredictedAndNotMeasured) {
   EXPECT_THAT(scored({gather(1024, 4.0, {})}).remarks, ElementsAre("1 of 2 predictions of the file were not measured"));
 }
 
-TEST_F(Scoring, OfNothingThatWasPredictedIsAFault) {
-  EXPECT_THAT(config_fault([&] { scored({gather(2048, 4.0, {})}); }),
-              HasSubstr("m.csv:2: time: cannot be compared: the file of predictions has none of it"));
-}
-
 TEST_F(Scoring, TakesTheToleranceAsked) {
   Options options;
   options.tolerance = 0.3;

@@ -57,7 +57,8 @@ TEST(Suite, MayDescribeATable) {
               HasSubstr("tables[0].description.protocol: is missing"));
 }
 
-// Tests the faults of suites, of lists of deviations, of claims, and of what predicts claims.
+// Tests the faults of suites, of lists of deviations, of claims, and of what predicts claims; of the last also what is
+// predicted.
 TEST(ValidationSamples, SayWhatIsWrong) {
   const Folder folder("validation_samples_test");
   expect_samples("validation_files.samples", [&](const Sample& sample) {
@@ -65,14 +66,19 @@ TEST(ValidationSamples, SayWhatIsWrong) {
     const std::string& text = sample.inputs.at(0).second;
     if (kind == "suite") return fault(text) + '\n';
     const std::filesystem::path file = folder.write(kind, text);
-    const std::string said = config_fault([&] {
+    std::vector<std::string> told;
+    std::string said = config_fault([&] {
       if (kind == "deviations") read_deviations(file);
       if (kind == "claims.csv") read_claims(file);
       if (kind != "claims.yaml") return;
       const study::Platform platform = shipped_library().platforms({"mi300x", {}});
       study::Testbed testbed(platform.spec);
-      ClaimBook(file).predict(std::vector<std::string>{"a"}, {testbed, platform, shipped_library().experiments, {}});
+      const ClaimValues values = ClaimBook(file).predict(
+          std::vector<std::string>{"a"}, {testbed, platform, shipped_library().experiments, {}, false, &told});
+      for (const auto& [id, of_claim] : values)
+        told.push_back(fmt::format("{}: {:g}", id, fmt::join(of_claim, " to ")));
     });
+    if (said.empty()) said = fmt::format("{}", fmt::join(told, "\n"));
     return boost::replace_all_copy(boost::replace_all_copy(said, folder.path().string() + "/", ""), C3SIM_SOURCE_DIR,
                                    "$SOURCE") +
            '\n';

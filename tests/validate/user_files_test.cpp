@@ -17,8 +17,6 @@ namespace {
 
 using study::Figure;
 
-const std::string runs = "kind,gemm,collective,bytes,how,limit,all_us\n";
-
 class UserFiles : public testing::Test {
  protected:
   Validation read(const std::vector<std::filesystem::path>& files, const Options& options = {}) const {
@@ -64,14 +62,6 @@ TEST_F(UserFiles, AreReadAsSamplesSay) {
                             return said;
                           });
   });
-}
-
-// On 8 XCDs 305 CUs are no whole number of CUs of each XCD.
-TEST_F(UserFiles, NothingThatCanBePredictedIsAFault) {
-  const std::filesystem::path file = folder_.write("odd.csv", runs + "gemm,8192x8192x8192,-,0,all,305,1900\n");
-  EXPECT_THAT(
-      config_fault([&] { validate_files(library_, std::vector{file}, {}); }),
-      AllOf(HasSubstr("odd.csv:2: time: cannot be compared: 305 CUs cannot be used"), HasSubstr("multiples of 8")));
 }
 
 // Every measurement of a tool that has a trial is predicted.

@@ -46,11 +46,6 @@ TEST_F(SuiteValidation, AreAllComparedWhereNoneIsNamed) {
   EXPECT_THAT(validated({"rest", "rest"}).cases, SizeIs(1));
 }
 
-TEST_F(SuiteValidation, OfUnknownNamesAreToldTheNearest) {
-  EXPECT_THAT(fault({"gems", "ret"}), AllOf(HasSubstr("'gems' is no suite and no file; did you mean 'gemms'?"),
-                                            HasSubstr("'ret' is no suite and no file; did you mean 'rest'?")));
-}
-
 TEST_F(SuiteValidation, CountWhatTheyLeaveOutByReason) {
   const Validation validation = validated({"gemms"});
   ASSERT_THAT(validation.left_out, SizeIs(1));
@@ -105,15 +100,6 @@ TEST_F(SuiteValidation, ShowDeviationsThatTheirCasesTellOf) {
   ASSERT_THAT(validation.gaps, SizeIs(1));
   EXPECT_EQ(validation.gaps[0].deviation.number, 1);
   EXPECT_TRUE(validation.gaps[0].open);
-}
-
-TEST_F(SuiteValidation, CountCasesOutsideTheirBandsAndNoneThatIsNotPredicted) {
-  Validation validation = validated({});
-  EXPECT_EQ(validation.outside(), 0u);
-  for (Case& one : validation.cases) one.band = 0.0;
-  EXPECT_EQ(validation.outside(), 3u);
-  validation.cases[0].predicted.reset();
-  EXPECT_EQ(validation.outside(), 2u);
 }
 
 }  // namespace

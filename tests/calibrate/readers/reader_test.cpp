@@ -27,16 +27,6 @@ TEST(ShippedForms, KnowTheShapesOfTheMeasuredAllGathersThatFeedAGemm) {
   }
 }
 
-// Rows that no form makes a trial of are streams beside a collective, copies from a graph and yardsticks.
-TEST(ShippedForms, ReadEveryRowOfTheSecondMachine) {
-  for (const char* const file :
-       {"isolated.csv", "power.csv", "c3_all_gather.csv", "dependent.csv", "repeatability.csv"}) {
-    const Reading reading = shipped().read(reference / "h200x8" / file);
-    EXPECT_TRUE(reading.faults.empty()) << sim::ConfigError(reading.faults).what();
-    EXPECT_GT(reading.measurements.size(), 0u) << file;
-  }
-}
-
 // Returns a form of one row format.
 TableFormat format_with(const std::string& name, const std::vector<std::string>& column_names) {
   TableFormat format;
@@ -69,13 +59,6 @@ TEST(Reader, TakesTheNearestFormWithMostColumns) {
   reader.add(format_with("few", {"a", "b"}));
   reader.add(format_with("many", {"a", "c", "d"}));
   EXPECT_THAT(config_fault([&] { reader.read_text("a,c\n1,2\n", "f.csv"); }), HasSubstr("the nearest is 'many'"));
-}
-
-TEST(Reader, NamesTheFormsItKnows) {
-  ASSERT_NE(shipped().table("runs"), nullptr);
-  EXPECT_FALSE(shipped().table("runs")->description.empty());
-  EXPECT_NE(shipped().table("phases"), nullptr);
-  EXPECT_EQ(shipped().table("no_such"), nullptr);
 }
 
 TEST(Reader, PlacesFaultsInTheFolderOfForms) {

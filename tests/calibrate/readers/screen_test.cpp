@@ -2,7 +2,6 @@
 #include "calibrate/measurement_files.h"
 #include "tests/calibrate/readers/log_sample.h"
 #include "tests/calibrate/shipped_files.h"
-#include "tests/config_fault.h"
 #include "tests/testing.h"
 
 namespace c3sim::calibrate {
@@ -71,19 +70,6 @@ TEST(Screen, PlatformOfAFileIsWhatItNamesOrWhatAllItsRowsSay) {
   EXPECT_EQ(platform_of(reading_of({}), known), std::nullopt);
 }
 
-TEST(Screen, CollectivesOfMoreGpusThanANodeHasAreLeftOut) {
-  Measurement small = gemm(2, 1e-3);
-  models::CollectiveSpec spec{.bytes = sim::Bytes(1e6), .gpus = 8};
-  small.trial = study::CollectiveTrial{spec};
-  Measurement large = gemm(3, 1e-3);
-  spec.gpus = 64;
-  large.trial = study::CollectiveTrial{spec};
-  Reading reading = reading_of({small, large});
-  leave_out_other_nodes(reading, {"mi300x", "mi300x", 8});
-  EXPECT_EQ(reading.measurements.size(), 1u);
-  EXPECT_EQ(left_out_of(reading), "f.csv:3: all_gather of 64 GPUs: of more GPUs than the 8 of a node of mi300x\n");
-}
-
 Measurement nth(int line, int number, int side = 4096) {
   Measurement one = gemm(line, line * 1e-3);
   one.trial = study::GemmTrial{{side, 4096, 4096}, {}, number};
@@ -102,16 +88,6 @@ TEST(Screen, RunsOfASeriesStandInTheirOrder) {
 }
 
 // The guard keeps a fit from reading runs that the simulator is to predict.
-TEST(FitGuard, RefusesConcurrentRunsUnderAnotherName) {
-  const std::filesystem::path copy = std::filesystem::path(testing::TempDir()) / "renamed.csv";
-  for (const char* const file : {"c3_all_gather.csv", "dependent.csv"}) {
-    std::filesystem::copy_file(reference / "h200x8" / file, copy, std::filesystem::copy_options::overwrite_existing);
-    EXPECT_THAT(config_fault([&] { require_measurements({admit_to_fit(shipped().read(copy))}); }),
-                HasSubstr("is a concurrent run: a fit reads those alone that are marked probe"))
-        << file;
-  }
-}
-
 TEST(FitGuard, LetsNothingConcurrentThroughWhateverItsRole) {
   Measurement measurement;
   for (const study::Trial& trial : {study::Trial(study::C3Trial{}), study::Trial(study::DependentTrial{})}) {
