@@ -243,8 +243,7 @@ std::vector<Move> moves_between(const Predictions& before, const Validation& val
   return moves;
 }
 
-Case plainly(Case one, const Platforms& platforms) {
-  const study::Platform platform = platforms({one.machine.platform, {}, one.machine.changes});
+Case plainly(Case one, const study::Platform& platform) {
   const auto is_so = [&platform](const std::string& assignment) {
     const std::size_t equals = assignment.find('=');
     const auto own = std::ranges::find(platform.parameters, assignment.substr(0, equals), &sim::Parameter::path);
@@ -279,13 +278,20 @@ Predictions of_platform(Predictions predictions, const std::string& platform) {
 void apply_predictions(Validation& validation, const Predictions& predictions, const Library& library,
                        const Options& options) {
   std::set<std::string> measured;
+  std::map<std::string, study::Platform> by_name;  // read once, since a table may have many rows
   for (Case& one : validation.cases) {
     if (!predictions.platform.empty()) one.machine.platform = predictions.platform;
     one.machine.changes = predictions.changes;
     if (options.tolerance) one.band = *options.tolerance;
     auto found = predictions.by_subject.find(subject_of(one));
     if (found == predictions.by_subject.end()) {
-      Case plain = plainly(one, library.platforms);
+      auto known = by_name.find(one.machine.platform);
+      if (known == by_name.end()) {
+        known =
+            by_name.emplace(one.machine.platform, library.platforms({one.machine.platform, {}, one.machine.changes}))
+                .first;
+      }
+      Case plain = plainly(one, known->second);
       found = predictions.by_subject.find(subject_of(plain));
       if (found != predictions.by_subject.end()) one = std::move(plain);
     }

@@ -74,9 +74,9 @@ enum class Compared { some, all };
 std::vector<Move> moves_between(const Predictions& before, const Validation& validation,
                                 Compared compared = Compared::all);
 
-// Returns the case without what its table says although its machine, with the changes of the user, has it by itself:
+// Returns the case without what its table says although its platform, with the changes of the user, has it by itself:
 // parameters of these values, and counts of all its GPUs and CUs.
-Case plainly(Case one, const Platforms& platforms);
+Case plainly(Case one, const study::Platform& platform);
 
 // Gives the cases of measured files their predictions from a file, and baselines, without simulation. Cases that the
 // file does not predict get no prediction, and a remark counts predictions that were not measured. Throws

@@ -199,7 +199,9 @@ class Comparison {
 
   study::Results predicted(const Library& library) {
     Validation plan = predict_file(library, request_.text("predict"), options_);
-    for (Case& one : plan.cases) one = plainly(std::move(one), library.platforms);
+    const Machine& planned = plan.cases.front().machine;
+    const study::Platform platform = library.platforms({planned.platform, {}, planned.changes});
+    for (Case& one : plan.cases) one = plainly(std::move(one), platform);
     const std::string text = written(plan.cases.front().machine.platform, plan) + "\n";
     for (const std::string& remark : plan.remarks) request_.warn(remark);
     for (const LeftOut& left : plan.left_out) {
